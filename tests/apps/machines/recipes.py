@@ -13,6 +13,7 @@ from interlock.apps.contracts.errors import NotRetryable
 from interlock.apps.contracts.machine import contract
 from interlock.apps.jobs.autoapply.errors import InvalidJobUrl, ModelQuotaExceeded, SiteUnreachable
 from interlock.apps.jobs.autoapply.machine import application
+from interlock.apps.jobs.autoapply.planned import planned
 from interlock.apps.jobs.claims import machine as claims
 from interlock.apps.jobs.finder.machine import company, listing, source
 from interlock.apps.sessions.machine import loan, session
@@ -31,8 +32,16 @@ def alone(machine: Machine) -> Machine:
     return twin
 
 
+def beside(machine: Machine, name: str) -> Machine:
+    """Another version of a machine, under a name of its own so that both can be walked in one trial."""
+    twin = alone(machine)
+    twin.name, twin.others, twin.earlier = name, (), ()
+    return twin
+
+
 job, run = alone(claims.job), alone(claims.run)
-MACHINES = [company, source, listing, job, run, application, session, loan, contract]
+planned_application = beside(planned, "planned_application")
+MACHINES = [company, source, listing, job, run, application, planned_application, session, loan, contract]
 
 
 class Outage(Exception):
@@ -249,6 +258,33 @@ APPLICATION = Recipes(
     {"user_id": "ann", "company": "acme"},
 )
 
+PLANNED = Recipes(
+    planned_application,
+    {
+        **APPLICATION.reach,
+        "validating": ("queued", picks_up),
+        "preparing": ("validating", goes("preparing")),
+        "scheduled": ("ready_to_submit", goes("scheduled")),
+        "interview_requested": ("submitted", fires("request_interview", ANN)),
+    },
+    {
+        **{pair: who for pair, who in APPLICATION.takes.items() if pair != ("queued", "preparing")},
+        ("queued", "validating"): {WORKER: picks_up},
+        ("validating", "preparing"): {WORKER: goes("preparing")},
+        ("validating", "withdrawn"): {WORKER: goes("withdrawn")},
+        ("validating", "failed"): fails(SiteUnreachable()),
+        ("validating", "paused"): all_fire("pause", ANN),
+        ("ready_to_submit", "scheduled"): {WORKER: goes("scheduled"), USER: fires("schedule", ANN)},
+        ("requires_review", "scheduled"): {WORKER: approved(goes("scheduled")), USER: fires("schedule", ANN)},
+        ("scheduled", "ready_to_submit"): {WORKER: goes("ready_to_submit")},
+        ("scheduled", "paused"): all_fire("pause", ANN),
+        ("scheduled", "withdrawn"): all_fire("withdraw", ANN),
+        ("submitted", "interview_requested"): all_fire("request_interview", ANN),
+        ("interview_requested", "withdrawn"): all_fire("withdraw", ANN),
+    },
+    APPLICATION.data,
+)
+
 # -- sessions
 
 
@@ -356,4 +392,5 @@ CONTRACT = Recipes(
     },
 )
 
-RECIPES = {r.machine.name: r for r in (COMPANY, SOURCE, LISTING, JOB, RUN, APPLICATION, SESSION, LOAN, CONTRACT)}
+PARTS = (COMPANY, SOURCE, LISTING, JOB, RUN, APPLICATION, PLANNED, SESSION, LOAN, CONTRACT)
+RECIPES = {recipes.machine.name: recipes for recipes in PARTS}

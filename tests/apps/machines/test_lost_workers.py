@@ -25,6 +25,11 @@ ENDS: dict[tuple[str, str], tuple[str, Mapping[str, str | None]]] = {
     ("application", "preparing"): ("withdrawn", EXHAUSTED),
     ("application", "ready_to_submit"): ("withdrawn", EXHAUSTED),
     ("application", "requires_review"): ("withdrawn", EXHAUSTED),
+    **{
+        ("planned_application", state): ("withdrawn", EXHAUSTED)
+        for state in ("validating", "preparing", "ready_to_submit", "requires_review")
+    },
+    ("planned_application", "scheduled"): ("scheduled", {}),
     ("session", "pending"): ("pending", {"result": None}),
     ("session", "in_progress"): ("needs_review", {"result": "failed"}),
     ("loan", "borrowing"): ("stuck", {}),

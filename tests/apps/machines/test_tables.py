@@ -1,4 +1,4 @@
-"""The nine life cycles, written out from the specifications and compared with what is declared."""
+"""The life cycles, written out from the specifications and compared with what is declared."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import pytest
 
 from interlock.apps.contracts import registry as contracts
 from interlock.apps.jobs import registry as jobs
+from interlock.apps.jobs.autoapply.planned import planned
 from interlock.apps.sessions import registry as sessions
 from interlock.machine import KeyScope, Machine
 
 MACHINES: dict[str, Machine] = {machine.name: machine for app in (jobs, sessions, contracts) for machine in app}
+MACHINES["planned_application"] = planned
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,57 @@ TABLES = {
             ("submitted", "withdrawn"): {"user"},
         },
     ),
+    "planned_application": Table(
+        "queued",
+        "live",
+        {
+            "queued": "work",
+            "validating": "work",
+            "preparing": "work",
+            "ready_to_submit": "work",
+            "scheduled": "work",
+            "submitted": "final",
+            "interview_requested": "final",
+            "failed": "failed",
+            "paused": "waiting",
+            "requires_review": "waiting",
+            "withdrawn": "final",
+        },
+        {
+            ("queued", "validating"): {"worker"},
+            ("queued", "paused"): {"user"},
+            ("queued", "withdrawn"): {"user"},
+            ("validating", "preparing"): {"worker"},
+            ("validating", "withdrawn"): {"worker"},
+            ("validating", "failed"): {"worker", "system"},
+            ("validating", "paused"): {"user"},
+            ("preparing", "ready_to_submit"): {"worker"},
+            ("preparing", "failed"): {"worker", "system"},
+            ("preparing", "paused"): {"user"},
+            ("ready_to_submit", "requires_review"): {"worker"},
+            ("ready_to_submit", "scheduled"): {"worker", "user"},
+            ("ready_to_submit", "submitted"): {"worker"},
+            ("ready_to_submit", "failed"): {"worker", "system"},
+            ("ready_to_submit", "paused"): {"user"},
+            ("ready_to_submit", "withdrawn"): {"user"},
+            ("requires_review", "submitted"): {"worker", "user"},
+            ("requires_review", "scheduled"): {"worker", "user"},
+            ("requires_review", "withdrawn"): {"user"},
+            ("requires_review", "paused"): {"user"},
+            ("requires_review", "failed"): {"worker", "system", "user"},
+            ("scheduled", "ready_to_submit"): {"worker"},
+            ("scheduled", "paused"): {"user"},
+            ("scheduled", "withdrawn"): {"user"},
+            ("failed", "queued"): {"system", "user"},
+            ("failed", "withdrawn"): {"system", "user"},
+            ("failed", "paused"): {"system", "user"},
+            ("paused", "queued"): {"system", "user"},
+            ("paused", "withdrawn"): {"user"},
+            ("submitted", "interview_requested"): {"user"},
+            ("submitted", "withdrawn"): {"user"},
+            ("interview_requested", "withdrawn"): {"user"},
+        },
+    ),
     "session": Table(
         "pending",
         "live",
@@ -224,6 +277,7 @@ PICK_UPS = {
     "job": set(),
     "run": set(),
     "application": {("queued", "preparing")},
+    "planned_application": {("queued", "validating")},
     "session": set(),
     "loan": set(),
     "contract": {("pending", "parsing_pdf"), ("validated", "comparing")},
@@ -232,6 +286,7 @@ PICK_UPS = {
 ARMS = {
     "listing": {("PENDING", "profile_given")},
     "application": {("requires_review", "approve")},
+    "planned_application": {("requires_review", "approve")},
     "session": {("pending", "prompt")},
     "contract": {("pending", "run"), ("extracting", "run"), ("validated", "run")},
 }
@@ -261,7 +316,8 @@ def test_pairs(name: str) -> None:
 
 
 # To reject a packet and to withdraw the application are two things, with a reason each.
-TWO_EVENTS = {"application": {("requires_review", "withdrawn"): ["reject", "withdraw"]}}
+_REJECTED = {("requires_review", "withdrawn"): ["reject", "withdraw"]}
+TWO_EVENTS = {"application": _REJECTED, "planned_application": _REJECTED}
 
 
 @pytest.mark.parametrize("name", TABLES)

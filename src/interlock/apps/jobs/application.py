@@ -4,13 +4,20 @@ from dataclasses import replace
 from datetime import timedelta
 from importlib.util import find_spec
 
+from interlock.apps.jobs.autoapply import versions
 from interlock.apps.jobs.autoapply.machine import application as application_machine
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.claims.scopes import CLAIMS
 from interlock.apps.jobs.finder import company, listing, source
 from interlock.apps.jobs.finder.scopes import JOBS, JOBS_READ
 from interlock.apps.jobs.settings import JobsSettings
-from interlock.machine import Application, Duty, PageLink, Personal, Registry
+from interlock.machine import Application, Duty, Machine, PageLink, Personal, Registry
+
+
+def machines_of(settings: JobsSettings) -> list[Machine]:
+    """The machines, with the version of `application` that the settings choose."""
+    return [company, source, listing, job, run, versions.chosen(settings)]
+
 
 NEEDED = ("selectolax", "defusedxml", "feedparser", "tldextract", "ahocorasick", "yaml", "protego", "httpx2")
 """Modules of the extra `jobs`. Without them there are the life cycles and the claims, but no finder."""
@@ -18,6 +25,7 @@ NEEDED = ("selectolax", "defusedxml", "feedparser", "tldextract", "ahocorasick",
 application = Application(
     "jobs",
     machines=[company, source, listing, job, run, application_machine],
+    machines_by_settings="interlock.apps.jobs.application:machines_of",
     handlers=[
         "interlock.apps.jobs.claims.followers",
         "interlock.apps.jobs.autoapply.claiming",
@@ -64,6 +72,7 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.jobs.finder.steps.listings",
             "interlock.apps.jobs.finder.steps.followers",
             "interlock.apps.jobs.autoapply.board.following",
+            "interlock.apps.jobs.autoapply.steps.validate",
             "interlock.apps.jobs.autoapply.steps.prepare",
             "interlock.apps.jobs.autoapply.steps.submit",
         ],

@@ -93,8 +93,8 @@ class AutoApplySettings(Table):
 
     planned: bool = Field(
         False,
-        description="Reserved for the planned states validating, scheduled and interview_requested. "
-        "It has no effect yet.",
+        description="Whether new applications get version 2 of the life cycle, which has the states validating, "
+        "scheduled and interview_requested.",
     )
     follow_up_days: int = Field(
         7, ge=0, le=365, description="Days after which you are to follow up on an application; 0 makes no follow-up."

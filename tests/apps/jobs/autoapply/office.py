@@ -71,7 +71,8 @@ class Office:
 @contextmanager
 def open_office(store: Store, **settings: Any) -> Iterator[Office]:
     """An office; `settings` are those of `[jobs]`."""
-    with Trial(registry, store=store, start=NOW, settings={"jobs": JobsSettings(**settings)}) as trial:
+    given = {"jobs": JobsSettings(**settings)}
+    with Trial(registry.configured(given), store=store, start=NOW, settings=given) as trial:
         office = Office(trial)
         office.profile()
         yield office

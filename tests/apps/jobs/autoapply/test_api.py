@@ -206,6 +206,7 @@ def test_answers_are_given_listed_and_forgotten(plain: Api) -> None:
 WRITES = (
     ("prepare-application", {}),
     ("submit", {"packet_hash": "0" * 64}),
+    ("schedule", {}),
     ("open-form", {}),
     ("reject", {}),
     ("later", {}),
@@ -249,6 +250,15 @@ def test_an_agent_queues_but_decides_nothing_for_a_person(plain: Api) -> None:
     assert shown["status"] == "requires_review"
     loose = {"rule": {"name": "x", "require_user_approval": False}}
     assert plain.post(f"{APPLY}/rules", loose, "agent").status_code == 409
+
+
+def test_a_time_is_chosen_where_the_life_cycle_has_one(plain: Api) -> None:
+    it = enqueue(plain)
+    at = "2036-12-01T08:30:00+01:00"
+    refused = plain.post(f"{APPLY}/schedule", {"application_id": it, "at": at})
+    assert (refused.status_code, "set planned in [jobs.autoapply]" in refused.text) == (409, True)
+    unclear = plain.post(f"{APPLY}/schedule", {"application_id": it, "at": "2036-12-01T08:30:00"})
+    assert unclear.status_code == 422
 
 
 def test_a_write_is_done_once_for_a_key(plain: Api) -> None:

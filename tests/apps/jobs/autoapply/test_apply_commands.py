@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from interlock.store import open_store
 from tests.support.commands import Done, command
@@ -49,3 +51,23 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         assert json.loads((tmp_path / "all.json").read_text())
         assert run("export", "all.txt").code == 1
         assert run("withdraw", str(UUID(int=1))).code == 1
+
+
+def test_a_time_without_an_offset_is_one_of_the_seekers_time_zone(tmp_path: Path, sqlite_url: str) -> None:
+    def run(*arguments: str) -> Done:
+        return command("apply", *arguments, "--database", sqlite_url, cwd=tmp_path)
+
+    with (
+        open_store(sqlite_url, durability="normal", wakeup="poll") as store,
+        open_office(store, autoapply={"planned": True}) as office,
+    ):
+        office.profile(time_zone="Asia/Tokyo")
+        it = office.choose(office.match())
+        tomorrow = datetime.now(ZoneInfo("Asia/Tokyo")).replace(microsecond=0) + timedelta(days=1)
+        done = run("schedule", str(it), f"{tomorrow:%Y-%m-%dT%H:%M:%S}")
+        assert (done.code, "+09:00" in done.out) == (0, True), done.err
+        assert datetime.fromisoformat(office.trial.data(it)["scheduled_for"]) == tomorrow
+        assert run("schedule", str(it), "now").code == 0
+        assert office.trial.data(it)["scheduled_for"] is None
+        wrong = run("schedule", str(it), "tomorrow")
+        assert (wrong.code, "is no time" in wrong.err) == (1, True)

@@ -25,6 +25,7 @@ from interlock.apps.jobs.autoapply.machine import (
 )
 from interlock.apps.jobs.autoapply.models import ByHandForm, FailureKind, ReviewReason, WithdrawReason
 from interlock.apps.jobs.autoapply.records import applications
+from interlock.apps.jobs.autoapply.versions import decided, entering
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import PENDING, job, run
 from interlock.engine import EngineError, Instance, OpenReview, leases
@@ -111,7 +112,7 @@ def _claim(unit: Unit, instance: Instance) -> Instance:
 # -- how it ended
 
 
-@application.entering(SUBMITTED, FAILED, PAUSED, WITHDRAWN)
+@entering(SUBMITTED, FAILED, PAUSED, WITHDRAWN)
 def end_claim(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """The person has answered: the run ends with what they said. Nobody's answer is refused for the claim's sake."""
     if edge.source != REQUIRES_REVIEW or instance.data.get("review_reason") != ReviewReason.SUBMIT_BY_HAND:
@@ -146,7 +147,7 @@ def _late_claim(unit: Unit, instance: Instance) -> Instance | None:
         return None  # somebody else has the job; that it was sent twice is known now, and logged
 
 
-@application.decided("submit_by_hand")
+@decided("submit_by_hand")
 def after_decision(unit: Unit, instance: Instance, review: OpenReview, actor: Actor) -> None:
     """Keep the proof of what was sent; give up what failed for good."""
     said = ByHandForm.model_validate(review.answer or {})

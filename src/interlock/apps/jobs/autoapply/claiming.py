@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from interlock.apps.jobs.autoapply.machine import FAILED, REQUIRES_REVIEW, SUBMITTED, application
+from interlock.apps.jobs.autoapply.machine import FAILED, REQUIRES_REVIEW, SUBMITTED
+from interlock.apps.jobs.autoapply.versions import entering
 from interlock.apps.jobs.claims.machine import SUBMITTED as REPORTED
 from interlock.apps.jobs.claims.machine import run
 from interlock.engine import Instance
@@ -11,7 +12,7 @@ from interlock.machine import Actor, Edge
 from interlock.machine.transitions import PEOPLE
 
 
-@application.entering(SUBMITTED, FAILED)
+@entering(SUBMITTED, FAILED)
 def settle(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """A person verified a submission with an unknown outcome: end its run and move its job accordingly."""
     if edge.source != REQUIRES_REVIEW or actor.kind not in PEOPLE or not instance.data.get("run_id"):

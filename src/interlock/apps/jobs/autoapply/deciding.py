@@ -23,6 +23,7 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import ReviewReason
+from interlock.apps.jobs.autoapply.planned import SCHEDULED, VALIDATING
 from interlock.apps.jobs.autoapply.records import answers, applications, once, rules, seekers
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.records import postings
@@ -33,7 +34,7 @@ from interlock.machine import Actor, LimitReached, WorkError
 from interlock.machine.transitions import PEOPLE
 from interlock.store import moment
 
-UNDER_WAY = (QUEUED, PREPARING, READY_TO_SUBMIT, FAILED)
+UNDER_WAY = (QUEUED, VALIDATING, PREPARING, READY_TO_SUBMIT, SCHEDULED, FAILED)
 """States that a rule's pause, or the pause of everything, stops."""
 BY_RULE, BY_ALL = "rule:", "all:"
 
@@ -45,7 +46,7 @@ def existing(unit: Unit, workspace: str, application_id: UUID) -> Instance:
     return unit.lock(application_id)
 
 
-def _require_person(actor: Actor) -> None:
+def require_person(actor: Actor) -> None:
     """What only the user can do, or say about themselves, no agent's token does."""
     if actor.kind not in PEOPLE:
         raise NotPossible("only a person may do this; an agent's token may not")
@@ -60,16 +61,21 @@ def approve(
     """Approve exactly this packet; a worker then sends it. Refused if the packet is another one by now."""
     found = existing(unit, workspace, application_id)
     if found.state == REQUIRES_REVIEW:
-        if found.data.get("open_questions"):
-            raise NotPossible(
-                f"application {application_id} has {found.data['open_questions']} questions that need your answer first"
-            )
-        if packet_hash != found.data.get("packet_hash"):
-            raise NotPossible(
-                f"the packet of application {application_id} is {found.data.get('packet_hash')}, not "
-                f"{packet_hash[:80]!r}; look at it again, then approve that one"
-            )
+        require_packet(found, packet_hash)
     return _decide(unit, found, REQUIRES_REVIEW, "approve", actor, {"approved_packet": packet_hash}, reason)
+
+
+def require_packet(found: Instance, packet_hash: str) -> None:
+    """Refuse an approval of another packet than the present one, or of one whose form has open questions."""
+    if found.data.get("open_questions"):
+        raise NotPossible(
+            f"application {found.id} has {found.data['open_questions']} questions that need your answer first"
+        )
+    if packet_hash != found.data.get("packet_hash"):
+        raise NotPossible(
+            f"the packet of application {found.id} is {found.data.get('packet_hash')}, not "
+            f"{packet_hash[:80]!r}; look at it again, then approve that one"
+        )
 
 
 def reject(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
@@ -98,7 +104,7 @@ def verify(
 
 def open_form(unit: Unit, workspace: str, application_id: UUID, actor: Actor) -> Instance:
     """Take the claim before the person fills in the form. Refused where somebody has applied, or a limit is reached."""
-    _require_person(actor)
+    require_person(actor)
     found = existing(unit, workspace, application_id)
     if not by_hand.is_by_hand(found):
         raise NotPossible(f"application {application_id} is {found.state}; nothing of it is to be sent by hand")
@@ -153,7 +159,7 @@ def resume(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, re
 def withdraw(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
     """Withdraw it, at any time; also one that was submitted."""
     found = existing(unit, workspace, application_id)
-    events = ("pause", "withdraw") if found.state == PREPARING else "withdraw"
+    events = ("pause", "withdraw") if found.state in (VALIDATING, PREPARING) else "withdraw"
     return _fire(unit, found, events, actor, reason)
 
 
@@ -180,7 +186,7 @@ def resume_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reas
 
 def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
     """Stop everything: nothing is queued by rules, and everything that is under way is paused."""
-    _require_person(actor)
+    require_person(actor)
     once.lock_seeker(unit, workspace)
     seekers.stop(unit, workspace, actor.name)
     found = applications.with_status(unit.conn, workspace, UNDER_WAY)
@@ -189,13 +195,13 @@ def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> 
 
 def resume_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
     """Start everything again that `pause_all` stopped."""
-    _require_person(actor)
+    require_person(actor)
     seekers.start(unit, workspace)
     return _resume_each(unit, workspace, BY_ALL, actor, reason)
 
 
 def _set_rule(unit: Unit, workspace: str, rule_id: UUID, paused: bool, actor: Actor) -> None:
-    _require_person(actor)
+    require_person(actor)
     once.lock_seeker(unit, workspace)
     found = rules.find(unit.conn, workspace, rule_id)
     if found is None:
@@ -254,7 +260,7 @@ def answer(unit: Unit, workspace: str, application_id: UUID, given: Sequence[Giv
 
     An application that waits for its user goes back through the queue; one that is paused stays paused.
     """
-    _require_person(actor)
+    require_person(actor)
     found = existing(unit, workspace, application_id)
     asked = {one.question.key: one for one in questions_of(unit, found)}
     row = _posting(unit, found)
@@ -289,7 +295,7 @@ def prepare_again(unit: Unit, workspace: str, application_id: UUID, actor: Actor
         return _fire(unit, found, ("pause", "resume"), actor, reason or "prepare it again")
     if found.state == PAUSED:
         return _fire(unit, found, "resume", actor, reason or "prepare it again")
-    if found.state in (QUEUED, PREPARING):
+    if found.state in (QUEUED, VALIDATING, PREPARING):
         return found
     raise NotPossible(f"application {application_id} is {found.state}; there is nothing to prepare")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -18,19 +19,22 @@ from interlock.apps.jobs.autoapply.machine import (
     WITHDRAWN,
     application,
 )
-from interlock.apps.jobs.autoapply.models import WithdrawReason
+from interlock.apps.jobs.autoapply.models import Application, WithdrawReason
+from interlock.apps.jobs.autoapply.planned import INTERVIEW_REQUESTED, VALIDATING, planned
 from interlock.apps.jobs.autoapply.records import applications, logs
+from interlock.apps.jobs.autoapply.versions import entering
 from interlock.apps.jobs.tables import applied as T
 from interlock.engine import Instance
 from interlock.engine.application import Unit, effects_of, find, send
 from interlock.machine import SYSTEM, Actor, Edge, Message
 from interlock.machine.transitions import PEOPLE
+from interlock.store import Micros, micros
 
 NO_ATTEMPT = frozenset({"LimitReached", "NotYet"})
 """Errors that say nothing against the application: its turn has not come."""
 
 
-@application.entering(*application.states)
+@entering(*planned.states)
 def keep_record(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """Bring the application's record up to date, and log the move."""
     if not edge.source:
@@ -72,10 +76,10 @@ def _values(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> dict[st
         "review_reason": data.get("review_reason") if edge.to == REQUIRES_REVIEW else None,
         "withdraw_reason": data.get("withdraw_reason") if edge.to == WITHDRAWN else None,
         "packet_hash": data.get("packet_hash"),
-        "scheduled_for": instance.due_at if instance.due_event else None,
+        "scheduled_for": instance.due_at if instance.due_event else chosen_time(data),
         "paused_by": ("system" if actor.kind not in PEOPLE else actor.name) if edge.to == PAUSED else None,
     }
-    if edge.to == PREPARING:
+    if edge.to in (VALIDATING, PREPARING):
         found["processed_at"] = sa.func.coalesce(T.c.processed_at, unit.now)
     if edge.to == SUBMITTED:
         found |= {
@@ -83,9 +87,15 @@ def _values(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> dict[st
             "sent_at": sa.func.coalesce(T.c.sent_at, unit.now),
             "attempt_count": T.c.attempt_count + 1,
         }
-    elif edge.to not in (SUBMITTED, REQUIRES_REVIEW) and not may_have_arrived(unit.conn, instance.id):
+    elif edge.to not in (REQUIRES_REVIEW, INTERVIEW_REQUESTED) and not may_have_arrived(unit.conn, instance.id):
         found["sent_at"] = None  # it did not arrive, or nothing was sent yet
     return found
+
+
+def chosen_time(data: Mapping[str, Any]) -> Micros | None:
+    """The time that the user chose for sending it."""
+    at = Application.model_validate(data).scheduled_for if data.get("scheduled_for") else None
+    return micros(at) if at is not None else None
 
 
 def may_have_arrived(conn: sa.Connection, instance_id: UUID) -> bool:

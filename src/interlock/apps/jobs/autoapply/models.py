@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from interlock.apps.jobs.finder.keys import company_key, fold
 
@@ -87,7 +86,7 @@ class Application(BaseModel):
     confirmation_url: str | None = None
     reference: str | None = None
     """The site's own id of the application."""
-    scheduled_for: datetime | None = None
+    scheduled_for: AwareDatetime | None = None
     """When it is to be sent, if its user chose a time."""
 
     @model_validator(mode="after")

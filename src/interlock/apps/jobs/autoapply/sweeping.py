@@ -7,6 +7,7 @@ from uuid import UUID
 
 from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.machine import PREPARING, QUEUED
+from interlock.apps.jobs.autoapply.planned import VALIDATING
 from interlock.apps.jobs.autoapply.records import applications, decisions, rules
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.engine.application import Unit, error_summary, must_raise
@@ -41,7 +42,7 @@ def process_queue(unit: Unit, workspace: str) -> dict[str, int]:
     """Wake queued applications that nobody works on; how many are queued and in preparation."""
     duties.wake_queued(unit, workspace)
     found = applications.counts(unit.conn, workspace)
-    return {"queued": found.get(QUEUED, 0), "preparing": found.get(PREPARING, 0)}
+    return {"queued": found.get(QUEUED, 0), "preparing": found.get(VALIDATING, 0) + found.get(PREPARING, 0)}
 
 
 def retry_failed(unit: Unit, workspace: str) -> dict[str, int]:

@@ -1,11 +1,13 @@
-"""`interlock apply`: what waits for you, approve, reject, pause, resume, withdraw, rules and export."""
+"""`interlock apply`: what waits for you, approve, reject, schedule, pause, resume, withdraw, rules and export."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -14,7 +16,7 @@ from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, o
 from interlock.console.printing import Json, as_json, short, table, when
 
 if TYPE_CHECKING:
-    from interlock.engine import Instance
+    from interlock.engine import Engine, Instance
     from interlock.engine.application import Unit
     from interlock.machine import Actor
 
@@ -108,6 +110,51 @@ def approve(
 ) -> None:
     """Approve exactly this packet; a worker sends it."""
     _act("approve", application, reason, workspace, database, apps, config, packet_hash=packet)
+
+
+@app.command()
+def schedule(
+    application: Application,
+    at: Annotated[str, typer.Argument(help="When, such as 2026-12-01T08:30, in your time zone; `now` at once.")],
+    packet: Annotated[
+        str | None, typer.Option("--packet", help="The hash of the packet to approve, where one waits for you.")
+    ] = None,
+    reason: Reason = "",
+    workspace: Workspace = "default",
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+    config: Config = None,
+) -> None:
+    """Choose when an application is sent."""
+    settings_of(config, database)
+    from interlock.apps.jobs.autoapply import scheduling
+
+    with opened(database, apps, config) as engine:
+        engine.core.register()
+        when_ = _time(engine, workspace, at)
+        made = engine.write(
+            lambda unit: scheduling.schedule(
+                unit, workspace, _id(application), when_, _me(), packet_hash=packet, reason=reason
+            ),
+            name="fire",
+        )
+        typer.echo(f"application {made.id} is {made.state}{f', to be sent at {when_}' if when_ else ''}")
+
+
+def _time(engine: Engine, workspace: str, text: str) -> datetime | None:
+    """The time that a person wrote; without an offset it is one of the seeker's time zone."""
+    from interlock.apps.jobs.finder.records import profiles
+    from interlock.engine import InvalidData
+
+    if text == "now":
+        return None
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidData(f"{text[:40]!r} is no time; write it as 2026-12-01T08:30, or now") from None
+    found = engine.read(lambda conn: profiles.find(conn, workspace))
+    zone = found.profile.time_zone if found is not None and found.profile.time_zone else "UTC"
+    return at if at.tzinfo is not None else at.replace(tzinfo=ZoneInfo(zone))
 
 
 @app.command()

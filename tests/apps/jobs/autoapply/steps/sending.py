@@ -57,14 +57,15 @@ class Desk(Office):
 
 
 @contextmanager
-def open_desk(store: Store, world: World, **settings: Any) -> Iterator[Desk]:
+def open_desk(store: Store, world: World, *, planned: bool = False, **settings: Any) -> Iterator[Desk]:
+    """With `planned`, new applications get version 2 of the machine."""
     given = JobsSettings(
         private_hosts=[world.host],
         rate=0,
         timeout=5,
-        **{"autoapply": {"demo_host": world.host, "submit_timeout": 5}, **settings},
+        **{"autoapply": {"demo_host": world.host, "submit_timeout": 5, "planned": planned}, **settings},
     )
-    with Trial(registry, store=store, start=NOW, settings={"jobs": given}) as trial:
+    with Trial(registry.configured({"jobs": given}), store=store, start=NOW, settings={"jobs": given}) as trial:
         made = Desk(trial, world)
         made.profile(**PERSON)
         yield made

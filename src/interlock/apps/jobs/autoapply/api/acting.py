@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.autoapply import deciding, enqueueing, sweeping
+from interlock.apps.jobs.autoapply import deciding, enqueueing, scheduling, sweeping
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_application, workspace_of_rule
 from interlock.apps.jobs.autoapply.api.answers import ChangedOut, EnqueuedOut, SweptOut, WholeApplicationOut
 from interlock.apps.jobs.autoapply.api.bodies import (
@@ -16,6 +16,7 @@ from interlock.apps.jobs.autoapply.api.bodies import (
     EnqueueBody,
     OfApplication,
     PauseBody,
+    ScheduleBody,
     SubmitBody,
     SweepBody,
 )
@@ -99,6 +100,16 @@ async def submit(write: Write, body: SubmitBody) -> Response:
                 unit, place, id, body.outcome, actor, proof=body.proof, kind=kind, retry=body.retry, reason=reason
             )
         return deciding.verify(unit, place, id, bool(body.arrived), actor, reason=reason)
+
+    return await _act(write, body.application_id, do, reason=body.reason)
+
+
+@endpoint("POST", "/schedule", summary="Choose when an application is sent", response_model=WholeApplicationOut)
+async def schedule(write: Write, body: ScheduleBody) -> Response:
+    """One that waits for you is approved with it, by its hash. 409 where the life cycle has no chosen times."""
+
+    def do(unit: Unit, place: str, id: UUID, actor: Actor, *, reason: str = "") -> Instance:
+        return scheduling.schedule(unit, place, id, body.at, actor, packet_hash=body.packet_hash, reason=reason)
 
     return await _act(write, body.application_id, do, reason=body.reason)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AwareDatetime, Field, StringConstraints, model_validator
 
 from interlock.apps.jobs.autoapply.answers import Scope
 from interlock.apps.jobs.autoapply.models import FailureKind
@@ -48,6 +48,15 @@ class SubmitBody(OfApplication):
         if sum(one is not None for one in (self.packet_hash, self.outcome, self.arrived)) != 1:
             raise ValueError("give one of packet_hash (approve it), outcome (sent by hand) and arrived (verify it)")
         return self
+
+
+class ScheduleBody(OfApplication):
+    """When an application is sent."""
+
+    at: AwareDatetime | None = Field(
+        None, description="The time; none sends it as soon as possible.", examples=["2026-12-01T08:30:00+01:00"]
+    )
+    packet_hash: Hash | None = Field(None, description="The packet that is approved with it, where one waits for you.")
 
 
 class PauseBody(InWorkspace):

@@ -26,7 +26,7 @@ from interlock.apps.jobs.autoapply.api.answers import (
     SavedAnswersOut,
     WholeApplicationOut,
 )
-from interlock.apps.jobs.autoapply.machine import application
+from interlock.apps.jobs.autoapply.planned import planned
 from interlock.apps.jobs.autoapply.records import answers, applications, artifacts, decisions, logs, seekers
 from interlock.apps.jobs.autoapply.records.numbers import numbers
 from interlock.apps.jobs.finder.api.access import Workspace, readable_workspace
@@ -39,7 +39,7 @@ from interlock.http.problems import BadRequest
 Limit = Annotated[int, Query(ge=1, le=500)]
 After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 FILE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
-STATUSES = {*application.states, "validating", "scheduled", "interview_requested"}
+STATUSES = frozenset(planned.states)
 
 
 def whole(conn: sa.Connection, workspace: str, id: UUID) -> WholeApplicationOut:

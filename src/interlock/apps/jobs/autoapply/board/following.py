@@ -9,8 +9,10 @@ import sqlalchemy as sa
 from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
 from interlock.apps.jobs.autoapply.board.variants import variant_of
-from interlock.apps.jobs.autoapply.machine import SUBMITTED, WITHDRAWN, application
+from interlock.apps.jobs.autoapply.machine import SUBMITTED, WITHDRAWN
+from interlock.apps.jobs.autoapply.planned import INTERVIEW_REQUESTED
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
+from interlock.apps.jobs.autoapply.versions import entering
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.tables import applied as T
 from interlock.engine import Instance
@@ -18,7 +20,7 @@ from interlock.engine.application import Unit
 from interlock.machine import Actor, Edge
 
 
-@application.entering(SUBMITTED)
+@entering(SUBMITTED)
 def open_its_card(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """Put the application on the board, with a follow-up in a week."""
     row = _row(unit, instance.id)
@@ -29,7 +31,17 @@ def open_its_card(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> N
     cards.open_card(unit, row, unit.now, str(actor), variant=variant, follow_up_days=days, reason=edge.on)
 
 
-@application.entering(WITHDRAWN)
+@entering(INTERVIEW_REQUESTED)
+def move_its_card(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+    """Whoever notes a request for an interview moves the card, unless it is further already."""
+    row = _row(unit, instance.id)
+    if row is None or not cards.has_card(unit.conn, row.id):
+        return
+    if cards.card_of(unit.conn, row.workspace, row.id).stage in (Stage.SUBMITTED, Stage.SCREENING):
+        cards.move_card(unit, row.workspace, row.id, Stage.INTERVIEW, str(actor), reason="an interview was requested")
+
+
+@entering(WITHDRAWN)
 def close_its_card(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """A submitted application was withdrawn: nothing is due for it any more."""
     row = _row(unit, instance.id)

@@ -13,9 +13,12 @@ from uuid_utils.compat import uuid7
 from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.cards import Card
 from interlock.apps.jobs.autoapply.board.stages import Stage
+from interlock.apps.jobs.autoapply.machine import SUBMITTED
 from interlock.apps.jobs.autoapply.mail.findings import LEADS_TO, Found, Kind, found_in
 from interlock.apps.jobs.autoapply.mail.matching import Applied, Match, match
 from interlock.apps.jobs.autoapply.mail.message import Mail
+from interlock.apps.jobs.autoapply.planned import REQUEST_INTERVIEW, planned
+from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.board_tables import card as C
 from interlock.apps.jobs.board_tables import mail as R
 from interlock.apps.jobs.board_tables import proposal as P
@@ -23,8 +26,10 @@ from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.urls import registered_domain
 from interlock.apps.jobs.tables import applied as T
 from interlock.apps.jobs.tables import posting as J
-from interlock.engine import NotFound
-from interlock.engine.application import Unit
+from interlock.engine import NotFound, Refused
+from interlock.engine.application import Unit, fire
+from interlock.engine.application import find as find_instance
+from interlock.machine import Actor
 from interlock.store import Micros, micros, span
 from interlock.store.sql import upsert
 
@@ -164,9 +169,24 @@ def accept(
     leads = (stage, None) if stage is not None else LEADS_TO[known.kind]
     if leads is not None:
         cards.move_card(unit, workspace, about, leads[0], actor, ending=leads[1], reason=reason)
+        if leads[0] is Stage.INTERVIEW:
+            _request_interview(unit, row, actor, reason)
     values = {"application_id": about, "instance_id": row.instance_id}
     _decide(unit, proposal_id, ACCEPTED, actor, **values)
     return find(unit.conn, workspace, proposal_id), cards.card_of(unit.conn, workspace, about)
+
+
+def _request_interview(unit: Unit, row: ApplicationRow, actor: str, reason: str) -> None:
+    """Note the request in the application itself, where its version has a state for it. Only a person may."""
+    found = find_instance(unit.conn, row.instance_id, machine=planned.name) if row.instance_id is not None else None
+    if found is None or found.state != SUBMITTED:
+        return
+    unit.lock(found.id)
+    try:
+        with unit.attempt(found):
+            fire(unit, found.id, REQUEST_INTERVIEW, Actor.parse(actor), reason=reason)
+    except (Refused, ValueError):
+        return  # version 1, or an agent: the card says it all the same
 
 
 def dismiss(unit: Unit, workspace: str, proposal_id: UUID, actor: str) -> Proposal:

@@ -17,6 +17,7 @@ from interlock.store import SECOND, Micros, span
 
 WINDOW = span(timedelta(hours=24))
 STALE = span(timedelta(hours=48))
+SENT = ("submitted", "interview_requested")
 SAMPLES = 10
 """How many samples a rate or a mean needs before an alert is judged by it."""
 BROKEN = ("retries_exhausted", "invalid_url")
@@ -55,7 +56,7 @@ def numbers(conn: sa.Connection, now: Micros, workspace: str | None = None) -> N
     since = now - WINDOW
     lag, lagging = _lag(conn, mine, now, since)
     ends = _ends(conn, mine, since)
-    submitted = ends.get(("submitted", ""), 0)
+    submitted = sum(ends.get((status, ""), 0) for status in SENT)
     broken = sum(many for (status, why), many in ends.items() if status == "failed" or why in BROKEN)
     ended = sum(ends.values())
     tries = conn.execute(
@@ -106,7 +107,7 @@ def _ends(conn: sa.Connection, mine: list[sa.ColumnElement[bool]], since: Micros
     why = sa.func.coalesce(T.c.withdraw_reason, "")
     rows = conn.execute(
         sa.select(T.c.status, why, sa.func.count())
-        .where(*mine, T.c.status.in_(("submitted", "failed", "withdrawn")), T.c.status_at > since)
+        .where(*mine, T.c.status.in_((*SENT, "failed", "withdrawn")), T.c.status_at > since)
         .group_by(T.c.status, why)
     )
     return {(status, reason): many for status, reason, many in rows}

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import by_hand, enqueueing
 from interlock.apps.jobs.autoapply.following import addresses
-from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, WITHDRAWN, application
+from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, application
 from interlock.apps.jobs.autoapply.models import WithdrawReason
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, rules, seekers
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
@@ -139,7 +139,7 @@ def _mend_records(unit: Unit) -> int:
     mended = 0
     rows = unit.conn.execute(
         sa.select(T.c.instance_id, T.c.status)
-        .where(T.c.instance_id.is_not(None), T.c.status.not_in(("submitted", WITHDRAWN)))
+        .where(T.c.instance_id.is_not(None), T.c.status.not_in(applications.ENDED))
         .limit(1000)
     ).all()
     for row in rows:

@@ -18,13 +18,15 @@ from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer
 from interlock.apps.jobs.autoapply.documents.model_writer import letter_with_model
 from interlock.apps.jobs.autoapply.documents.preparing import prepare as make_documents
 from interlock.apps.jobs.autoapply.documents.values import Letter, Line, Piece
-from interlock.apps.jobs.autoapply.errors import GenerationTimeout, InvalidJobUrl, JobClosed, ModelQuotaExceeded
-from interlock.apps.jobs.autoapply.machine import PREPARING, READY_TO_SUBMIT, application
+from interlock.apps.jobs.autoapply.errors import GenerationTimeout, InvalidJobUrl, ModelQuotaExceeded
+from interlock.apps.jobs.autoapply.machine import PREPARING, READY_TO_SUBMIT
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.autoapply.packets import KINDS, Form, StoredPacket
 from interlock.apps.jobs.autoapply.records import answers, applications
 from interlock.apps.jobs.autoapply.records import artifacts as files
+from interlock.apps.jobs.autoapply.steps.openness import require_listed
 from interlock.apps.jobs.autoapply.submission import adapter_for
+from interlock.apps.jobs.autoapply.versions import work
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.matching import match_posting
 from interlock.apps.jobs.finder.read_posting import ReadPosting
@@ -53,13 +55,12 @@ class Material:
     stored: StoredPacket | None
 
 
-@application.work(PREPARING, timeout=timedelta(minutes=15))
+@work(PREPARING, timeout=timedelta(minutes=15))
 def prepare(task: Task[Application]) -> Outcome:
     """Make the packet, or use the one that was made from the same profile, posting and answers."""
     data, settings = task.data, settings_in(task.setting("jobs"))
     given = task.read(material, task.workspace, task.id, data.posting_id, data.packet_hash)
-    if given.row.state == postings.CLOSED:
-        raise JobClosed(f"{given.row.title or 'the posting'} is closed: {given.row.closed_reason or 'not listed'}")
+    require_listed(given.row)
     context = packets.context_of(given.row.posting, task.now(), task.id)
     if given.stored is not None and data.packet_inputs == packets.inputs_of(
         given.row, given.profile_digest, given.stored.form.questions, given.bank, context

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.by_hand import claimed_as, limits_of
-from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl, JobClosed, SiteUnreachable
+from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl
 from interlock.apps.jobs.autoapply.machine import (
     READY_TO_SUBMIT,
     REQUIRES_REVIEW,
@@ -28,17 +28,18 @@ from interlock.apps.jobs.autoapply.machine import (
 )
 from interlock.apps.jobs.autoapply.models import Application, ReviewReason
 from interlock.apps.jobs.autoapply.packets import StoredPacket
+from interlock.apps.jobs.autoapply.planned import SCHEDULED
 from interlock.apps.jobs.autoapply.records import applications, once
+from interlock.apps.jobs.autoapply.steps.openness import require_open
 from interlock.apps.jobs.autoapply.submission import (
     Adapter,
     Blocked,
     NotDelivered,
-    Openness,
     Rejected,
     adapter_for,
     deliver,
-    still_open,
 )
+from interlock.apps.jobs.autoapply.versions import work
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import QUEUED, job, run
 from interlock.apps.jobs.claims.machine import SUBMITTED as REPORTED
@@ -46,7 +47,6 @@ from interlock.apps.jobs.claims.worker_claim import JobTaken, hold_job
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.apps.jobs.settings import JobsSettings
 from interlock.engine import Claim, Effect, Instance, leases
 from interlock.engine.application import Unit, effects_of, find_by_key, fire, require_claim
 from interlock.machine import WORKER, Actor, Ask, EffectUnknown, Go, LimitReached, NotSent, Outcome, Stay
@@ -67,7 +67,7 @@ class Ready:
     """An earlier sending that arrived, or may have."""
 
 
-@application.work(READY_TO_SUBMIT, timeout=timedelta(minutes=15))
+@work(READY_TO_SUBMIT, timeout=timedelta(minutes=15))
 def submit(task: Task[Application]) -> Outcome:
     """Ask the person, or send the packet."""
     data = task.data
@@ -80,7 +80,9 @@ def submit(task: Task[Application]) -> Outcome:
     approved = data.approved_packet is not None and data.approved_packet == data.packet_hash
     if not by_hand and (data.open_questions or not approved) and (why := _why_asked(data, approved)):
         return _ask(task, why)
-    doubt = _check_open(task, ready.row, settings, by_hand=by_hand)
+    if not by_hand and data.scheduled_for is not None and data.scheduled_for > task.now():
+        return Go(SCHEDULED, at=data.scheduled_for, reason="its user chose the time")
+    doubt = require_open(ready.row, settings, task.now(), by_hand=by_hand)
     if by_hand:
         return _hand_over(task, adapter.note, doubt)
     if doubt and not approved:
@@ -88,7 +90,7 @@ def submit(task: Task[Application]) -> Outcome:
     return _send(task, ready, adapter)
 
 
-@application.work(REQUIRES_REVIEW, timeout=timedelta(minutes=15))
+@work(REQUIRES_REVIEW, timeout=timedelta(minutes=15))
 def submit_approved(task: Task[Application]) -> Outcome:
     """Send what its user has approved."""
     return submit(task)
@@ -140,21 +142,6 @@ def _ask(task: Task[Application], why: str, *, doubts: tuple[str, ...] = (), **m
     if task.state == READY_TO_SUBMIT:
         return Go(REQUIRES_REVIEW, data=data, reason=why)
     return Stay(data={**data, "approved_packet": None}, reason=why)
-
-
-def _check_open(task: Task[Application], row: PostingRow, settings: JobsSettings, *, by_hand: bool) -> str:
-    """Ask the site whether the posting still takes applications; the doubt, if there is one.
-
-    A site that does not answer us may still open for the person.
-    """
-    found = asyncio.run(still_open(row.posting, settings, task.now()))
-    if found.openness is Openness.CLOSED:
-        raise JobClosed(found.reason)
-    if found.openness is Openness.UNCERTAIN:
-        if found.reason.startswith("the site cannot be asked now") and not by_hand:
-            raise SiteUnreachable(found.reason)
-        return f"it is not certain that the posting is still open: {found.reason}"
-    return ""
 
 
 # -- sending
