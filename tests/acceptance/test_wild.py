@@ -55,7 +55,8 @@ from interlock.testing import broken_laws
 from interlock.worker import Task, Worker
 
 SECONDS = 300.0 if os.environ.get("INTERLOCK_SOAK") else 2.5
-"""For each of the two databases."""
+"""For each of the two databases; a busy machine is given longer, until enough has been raised."""
+FEWEST_RAISED = 20
 MOST_ROUNDS = 30
 """So many rounds of a worker at most from the beginning of a sound item to its end; it takes four or five alone."""
 ANN = Actor(USER, "ann")
@@ -246,8 +247,10 @@ def test_a_machine_that_raises_everywhere_never_delays_a_sound_one(
     slowest, made = 0, 0
     caplog.set_level(logging.WARNING, "interlock.worker")
     with Worker(engine, concurrency=8) as worker:
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
+        begin = time.monotonic()
+        while (spent := time.monotonic() - begin) < SECONDS or (
+            spent < 60 and sum(chance.raised.values()) <= FEWEST_RAISED
+        ):
             for _ in range(4):
                 who = chance.one_of(("a", "b", [], {"x": 1}, "é" * 600, ["c"]))
                 data = {"who": who, "stage": chance.one_of((None, "s", []))}
@@ -263,7 +266,7 @@ def test_a_machine_that_raises_everywhere_never_delays_a_sound_one(
             slowest = max(slowest, worker.claimer.rounds - begun)
         failed = [one.getMessage() for one in caplog.records if "failed, trying again" in one.getMessage()]
     assert made > 2, "it was tried"
-    assert sum(chance.raised.values()) > 20, chance.raised
+    assert sum(chance.raised.values()) > FEWEST_RAISED, chance.raised
     assert failed == [], f"a round of a loop was lost, seed {seed}"
     assert slowest <= MOST_ROUNDS, f"seed {seed}"
     assert broken_laws(engine) == [], f"seed {seed}"

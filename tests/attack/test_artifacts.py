@@ -62,7 +62,7 @@ def test_a_hash_is_no_name_of_an_artifact(contracts: Contracts) -> None:
 def test_data_that_names_a_hash_does_not_open_it(contracts: Contracts) -> None:
     """As a workflow that came in by a door that is closed now, or by an older release: nothing of it is shown."""
     theirs(contracts)
-    other = contracts.api.post("/workflows/ingest?wait=0", {"pdfBase64": "aGVsbG8="}, "north-owner").json()["data"]
+    other = contracts.send(pdf(CLEAR), "north-owner", query="?wait=0").json()["data"]
     contracts.trial.run_until_idle()
     text = contracts.engine.get(UUID(other["workflowId"])).data["text"]
     named = {"pdf": DIGEST, "text": text, "fields": DIGEST, "comparison": DIGEST, "pages": 1, "filename": "mine"}
