@@ -223,3 +223,11 @@ def test_lengths_are_told_for_people() -> None:
         "2 hours",
         "2 days",
     ]
+
+
+def test_it_says_what_each_application_needs_of_the_host(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/empty.db"
+    with Engine(url, []):
+        pass
+    names = {one["name"] for one in json.loads(doctor(url, tmp_path, "--json").out)["host"]}
+    assert {"contracts: text recognition", "jobs: browser", "sessions: Claude Code"} <= names

@@ -42,6 +42,14 @@ def test_the_readme_example_says_what_the_readme_says(runner: Scripts, tmp_path:
     assert "ended in 'paid'" in second
 
 
+def test_the_tutorials_program_can_be_started_again(runner: Scripts, tmp_path: Path) -> None:
+    program = examples(ROOT / "docs/tutorial/first-machine.md")
+    first, again = runner.run(program, tmp_path), runner.run(program, tmp_path)
+    assert "Its step runs again at" in first.out.splitlines()[-1]
+    assert (again.code, again.err) == (0, "")
+    assert again.out.splitlines()[-1].startswith("parcel is in")
+
+
 def test_an_example_that_fails_is_seen(runner: Scripts, tmp_path: Path) -> None:
     ended = runner.run("import warnings\nwarnings.warn('old')", tmp_path)
     assert (ended.code, ended.err.splitlines()[-1]) == (1, "UserWarning: old")

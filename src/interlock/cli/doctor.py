@@ -10,6 +10,7 @@ from interlock.console.options import DEFAULT_DATABASE, App, Database, audit_set
 from interlock.console.printing import Json, as_json, table
 
 if TYPE_CHECKING:
+    from interlock.machine import HostCheck
     from interlock.store.health import Health
 
 MARKS = {"OK": "ok", "WARNING": "WARNING", "PROBLEM": "PROBLEM"}
@@ -24,6 +25,7 @@ def doctor(
 ) -> None:
     """Check the database and the work; write nothing. Exit code 0: all is well, 1: warnings, 2: problems."""
     found = _look(database, apps, fast=fast)
+    host = _host(database, apps)
     if in_json:
         as_json(
             {
@@ -31,6 +33,7 @@ def doctor(
                 "findings": [
                     {"level": f.level.name.lower(), "name": f.name, "says": f.says, "do": f.do} for f in found.findings
                 ],
+                "host": [{"name": one.name, "says": one.says, "do": one.do} for one in host],
                 "sizes": [
                     {"name": s.name, "kind": s.kind, "bytes": s.size, "rows": s.rows, "dead": s.dead}
                     for s in found.sizes
@@ -38,7 +41,7 @@ def doctor(
             }
         )
     else:
-        _print(found, everything=sizes)
+        _print(found, host, everything=sizes)
     raise typer.Exit(int(found.level))
 
 
@@ -62,16 +65,38 @@ def _look(database: str, apps: list[str] | None, *, fast: bool) -> Health:
         return Health((Finding(Level.PROBLEM, "database", str(error), do),), ())
 
 
-def _print(found: Health, *, everything: bool) -> None:
+def _host(database: str, apps: list[str] | None) -> list[HostCheck]:
+    """What the applications need of this host. Something optional may be missing, so it is no warning."""
+    from interlock.machine import HostCheck, InterlockError, attribute
+
+    settings, found = audit_settings(database, apps=apps), list[HostCheck]()
+    registry = registry_of(apps)
+    for one in registry.applications.values():
+        without = [machine.name for machine in one.machines if registry.missing_handlers(machine)]
+        if without:
+            says = f"the steps of {', '.join(without)} have no code here; other processes have to run them"
+            found.append(HostCheck(f"{one.name}: code", says, f"pip install 'interlock[{one.name}]', if it is ours"))
+        elif one.checks is not None:
+            try:
+                found += attribute(one.checks, "a function", "function")(settings.section(one.name))
+            except InterlockError as error:
+                found.append(HostCheck(one.name, str(error), "install the application with its extras"))
+    return found
+
+
+def _print(found: Health, host: list[HostCheck], *, everything: bool) -> None:
     from interlock.store.health import size_text
 
     worst_first = sorted(found.findings, key=lambda finding: -finding.level)
     table(("", "check", "result"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
-    todo = [finding for finding in worst_first if finding.do]
+    if host:
+        typer.echo("\nWhat the applications need of this host:")
+        table(("", "part", "result"), [("missing" if one.do else "ok", one.name, one.says) for one in host])
+    todo = [(one.name, one.do) for one in worst_first if one.do] + [(one.name, one.do) for one in host if one.do]
     if todo:
         typer.echo("\nWhat to do:")
-        for finding in todo:
-            typer.echo(f"  {finding.name}: {finding.do}")
+        for name, do in todo:
+            typer.echo(f"  {name}: {do}")
     shown = found.sizes if everything else found.sizes[:8]
     if shown:
         typer.echo()

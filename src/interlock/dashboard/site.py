@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -25,7 +25,7 @@ from interlock.engine import halting, secrets
 from interlock.engine.halting import Halt
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
-from interlock.machine import NAME, InterlockError, PageLink
+from interlock.machine import NAME, InterlockError, PageLink, Registry
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal, Role
 from interlock.store import Micros
 from interlock.watch import alerts, measures
@@ -51,6 +51,8 @@ class Frame:
     alerts: int
     halted: Mapping[str, Halt] = field(default_factory=dict)
     """Halts by machine, `*` for all."""
+    unused: frozenset[str] = frozenset()
+    """Machines without an instance whose steps this process has no code for, as an extra is not installed."""
 
 
 @dataclass(slots=True)
@@ -82,10 +84,17 @@ class Visitor:
     @property
     def pages(self) -> list[PageLink]:
         """Pages of applications for the reader's roles."""
+        return self._allowed(self.service.engine.registry.pages)
+
+    @property
+    def starts(self) -> list[PageLink]:
+        """What the reader can do first."""
+        applications = self.service.engine.registry.applications.values()
+        return self._allowed([one for application in applications for one in application.starts])
+
+    def _allowed(self, links: Sequence[PageLink]) -> list[PageLink]:
         roles = list(self.who.roles.values())
-        return [
-            one for one in self.service.engine.registry.pages if any(role.includes(Role(one.role)) for role in roles)
-        ]
+        return [one for one in links if any(role.includes(Role(one.role)) for role in roles)]
 
 
 @authenticates
@@ -133,7 +142,9 @@ async def frame(v: Visitor) -> Frame:
 
     def read(conn: Any) -> Frame:
         overview = measures.overview(conn, registry, v.now, v.workspaces)
-        return Frame(overview, len(alerts.open_alerts(conn, 100)) if v.operator else 0, halts(conn))
+        empty = [one.machine for one in overview.machines if not sum(one.states.values())]
+        unused = frozenset(name for name in empty if _without_code(registry, name))
+        return Frame(overview, len(alerts.open_alerts(conn, 100)) if v.operator else 0, halts(conn), unused)
 
     made = await v.service.read(read)
     if len(_frames) > 200:
@@ -145,6 +156,11 @@ async def frame(v: Visitor) -> Frame:
 def forget_frames() -> None:
     """Drop cached figures after a change, so that the next page shows it."""
     _frames.clear()
+
+
+def _without_code(registry: Registry, name: str) -> bool:
+    machine = registry.get(name)
+    return machine is None or bool(registry.missing_handlers(machine))
 
 
 def halts(conn: Any) -> dict[str, Halt]:

@@ -14,7 +14,7 @@ A declaration is checked at once. A state is one of four kinds: *work* (a worker
 outside event acts), *failed* (a failure rule or a person acts), *final* (nothing happens by itself).
 """
 
-from interlock.machine.application import NAME, Application, Duty, PageLink, Personal, Scope, attribute
+from interlock.machine.application import NAME, Application, Duty, HostCheck, PageLink, Personal, Scope, attribute
 from interlock.machine.definition import KeyScope, Machine, Work, compatible
 from interlock.machine.drawing import as_json, as_mermaid, as_table
 from interlock.machine.errors import (
@@ -86,6 +86,7 @@ __all__ = [
     "HandlerDied",
     "HandlerOutOfMemory",
     "HandlerTimeout",
+    "HostCheck",
     "InterlockError",
     "InvalidOutcome",
     "KeyScope",

@@ -80,6 +80,17 @@ class PageLink:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCheck:
+    """Whether this host has what an application needs, for `interlock doctor`."""
+
+    name: str
+    says: str
+    """What was found, or what is missing and what does not work without it."""
+    do: str = ""
+    """How to get it; empty if nothing is missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Personal:
     """A table of the application with data of instances; it has a column `instance_id`.
 
@@ -129,6 +140,10 @@ class Application:
     """FastAPI routers with its endpoints and pages: each names one, or a list of them."""
     pages: Sequence[PageLink] = ()
     """Its pages that the navigation of the dashboard shows."""
+    starts: Sequence[PageLink] = ()
+    """What a person can do first; the overview shows it while there are no instances."""
+    checks: str | None = None
+    """A function of the application's settings that returns a list of `HostCheck`, for `interlock doctor`."""
     commands: str | None = None
     """A Typer app: the commands `interlock NAME …`. What they share is in `interlock.console`."""
     programs: Mapping[str, str] = field(default_factory=dict)
@@ -156,6 +171,7 @@ class Application:
             "personal": Personal,
             "routers": str,
             "pages": PageLink,
+            "starts": PageLink,
         }
         for name, kind in kinds.items():
             _listed(f"{name} of the application {self.name!r}", getattr(self, name), kind)

@@ -210,3 +210,12 @@ def test_the_name_of_whoever_looks_after_an_alert_is_text(site: Site) -> None:
     text = page(site)
     assert "<script>x" not in text
     assert "acknowledged by" in text
+
+
+def test_an_empty_service_says_what_one_can_do_next(site: Site) -> None:
+    first = page(site)
+    assert "What you can do next" in first
+    assert 'href="/ui/machines/order/new"' in first
+    site.api.new()
+    roll_all(site.api.engine)
+    assert "What you can do next" not in page(site)

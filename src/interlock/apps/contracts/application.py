@@ -25,6 +25,7 @@ application = Application(
         Personal("contract_reminder", ["day"]),
     ],
     commands="interlock.apps.contracts.commands:app",
+    checks="interlock.apps.contracts.host:checks",
 )
 if all(find_spec(name) for name in NEEDED):
     application = replace(
@@ -40,6 +41,7 @@ if all(find_spec(name) for name in NEEDED):
             Duty("reminders", timedelta(hours=1), "interlock.apps.contracts.register.duties:remind"),
         ],
         pages=[PageLink("Contracts", "/ui/contracts")],
+        starts=[PageLink("Upload a contract", "/ui/contracts/upload", "member")],
         views="interlock.apps.contracts.pages:views",
         routers=[
             "interlock.apps.contracts.register.api:router",  # before those with an id in their address

@@ -85,6 +85,11 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.jobs.autoapply.pages:routers",
         ],
         pages=[PageLink("Jobs", "/ui/jobs")],
+        starts=[
+            PageLink("Describe yourself: the profile that jobs are matched with", "/ui/jobs/profile", "member"),
+            PageLink("Add a company whose jobs are followed", "/ui/jobs/companies", "member"),
+        ],
+        checks="interlock.apps.jobs.host:checks",
         metrics="interlock.apps.jobs.autoapply.records.numbers:metrics",
         alerts="interlock.apps.jobs.autoapply.records.numbers:ALERTS",
         duties=[

@@ -40,6 +40,8 @@ application = Application(
         "session": "interlock.apps.sessions.commands:session",
     },
     pages=[PageLink("Sessions", "/ui/sessions")],
+    starts=[PageLink("Start an agent's session", "/ui/sessions/new", "member")],
+    checks="interlock.apps.sessions.host:checks",
     views="interlock.apps.sessions.pages.views:views",
     tables="interlock.apps.sessions.tables:metadata",
     migrations="interlock.apps.sessions.migrations",

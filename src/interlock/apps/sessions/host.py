@@ -1,0 +1,33 @@
+"""What agent sessions need of their host, for `interlock doctor`."""
+
+from __future__ import annotations
+
+import shutil
+
+from interlock.apps.sessions.agents.launching import claude_program
+from interlock.apps.sessions.sandbox.confinement import detect
+from interlock.apps.sessions.settings import SessionSettings
+from interlock.machine import HostCheck
+
+
+def checks(_: SessionSettings) -> list[HostCheck]:
+    program, confinement = claude_program(), detect()
+    return [
+        HostCheck("sessions: Claude Code", f"found {program}")
+        if program
+        else HostCheck(
+            "sessions: Claude Code",
+            "not found; sessions of the kind claude cannot start (scripted agents and other programs can)",
+            "put `claude` on the PATH, or: pip install 'interlock[claude]'",
+        ),
+        HostCheck("sessions: confinement", f"commands of agents run in {confinement.how}")
+        if confinement.how
+        else HostCheck(
+            "sessions: confinement",
+            f"none; agents get no command tool in local sandboxes: {confinement.why}",
+            "install bubblewrap, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)",
+        ),
+        HostCheck("sessions: git", "found")
+        if shutil.which("git")
+        else HostCheck("sessions: git", "not found; no session can start", "install git"),
+    ]
