@@ -34,7 +34,7 @@ from interlock.cli import (
     workers,
 )
 from interlock.cli.applications import Commands
-from interlock.console import running
+from interlock.console import printing, running
 
 
 def _version(wanted: bool) -> None:
@@ -59,6 +59,9 @@ app = typer.Typer(
 def options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+    wide: Annotated[
+        bool, typer.Option("--wide", help="Cut no table to the terminal's width; also after any command.")
     ] = False,
 ) -> None:
     """Options of the program itself."""
@@ -93,9 +96,18 @@ app.command("sample")(sample.run)
 app.command("new")(new.new)
 
 
+def _take_wide(arguments: list[str]) -> None:
+    """`--wide` is for every command, so it may stand anywhere before `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    if "--wide" in arguments[:end]:
+        arguments.remove("--wide")
+        printing.cut_nothing()
+
+
 def main() -> None:
     """Run a command; an error of ours is one clear line and exit code 1."""
     sys.path.append(os.getcwd())  # so that --app finds a module of the present folder
+    _take_wide(sys.argv)
     running.follow(sys.argv[1:])
     try:
         app()

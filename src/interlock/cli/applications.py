@@ -44,6 +44,13 @@ class Commands(TyperGroup):
                 self.commands[name] = found
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = _said(error)
+            raise
+
     def list_commands(self, ctx: Any) -> list[str]:
         return [*self.commands, *self._listed()]
 
@@ -56,6 +63,33 @@ class Commands(TyperGroup):
             self._lines = _lines(frozenset(self.commands))
         lines = self._lines.items()
         return {name: TyperGroup(name=name, help=line) for name, line in lines if name not in self.commands}
+
+
+# -- refusals
+
+KINDS = {"int": "a whole number", "float": "a number", "uuid": "an id", "bool": "yes or no", "path": "a path"}
+
+
+def _said(error: typer.BadParameter) -> str:
+    """What is wrong with the value, with the value; the framework's own words do not name it."""
+    from pydantic import ValidationError
+
+    if not isinstance(error.__cause__, ValidationError):
+        return error.message
+    [first, *_] = error.__cause__.errors()
+    given, limits = first["input"], first.get("ctx", {})
+    match first["type"].partition("_"):
+        case [kind, _, "parsing" | "type"] if kind in KINDS:
+            return f"{given!r} is not {KINDS[kind]}"
+        case ["literal" | "enum", _, _]:
+            return f"{given!r} is none of {limits.get('expected', 'the choices')}"
+        case ["greater", _, "than_equal"]:
+            return f"{given} is too small; use {limits['ge']} or more"
+        case ["less", _, "than_equal"]:
+            return f"{given} is too large; use {limits['le']} or less"
+    if first["type"] == "value_error":
+        return str(limits["error"])
+    return f"{given!r}: {first['msg'].replace('Input should', 'it should')}"
 
 
 # -- the list

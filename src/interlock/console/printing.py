@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,16 +25,58 @@ As = Annotated[
     typer.Option("--as", envvar="INTERLOCK_USER", help="Your name; the history shows it.", show_default="your login"),
 ]
 
+Row = tuple[str, ...]
+_wide = False
+TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+SHORT_ID = 8
+"""Characters of the end of an id, which commands accept in its place."""
+NARROWEST = 8
+
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in shells."""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Plain columns, nothing cut: ids can be copied and lines found with grep."""
+    """Plain columns. In a terminal they fit its width, unless `--wide` was given; elsewhere nothing is cut."""
     from interlock.machine.drawing import columns
 
-    shown = [tuple(map(clean, row)) for row in rows]
-    typer.echo(columns(tuple(header), shown), nl=False)
+    names, shown = tuple(header), [tuple(map(clean, row)) for row in rows]
+    if sys.stdout.isatty() and not _wide:
+        names, shown = fitted(names, shown, shutil.get_terminal_size().columns)
+    typer.echo(columns(names, shown), nl=False)
+
+
+def cut_nothing() -> None:
+    """Print tables as wide as they need: `--wide`."""
+    global _wide
+    _wide = True
+
+
+def fitted(header: Row, rows: list[Row], width: int) -> tuple[Row, list[Row]]:
+    """The table, if it fits; else without empty columns, with short ids and times, and the longest cells cut."""
+    if not rows or _width(header, rows) <= width:
+        return header, rows
+    full = [i for i in range(len(header)) if any(row[i] for row in rows)]
+    header, rows = tuple(header[i] for i in full), [tuple(_brief(row[i]) for i in full) for row in rows]
+    most = max(len(cell) for row in rows for cell in row)
+    while most > NARROWEST and _width(header, rows) > width:
+        most -= 1
+        rows = [
+            tuple(cell if len(cell) <= most else f"{cell[: most - 1].rstrip('…')}…" for cell in row) for row in rows
+        ]
+    return header, rows
+
+
+def _brief(cell: str) -> str:
+    """The end of an id, which commands accept in its place; a time without its year and seconds."""
+    if ID.fullmatch(cell):
+        return cell[-SHORT_ID:]
+    return cell[5:16] if TIME.fullmatch(cell) else cell
+
+
+def _width(header: Row, rows: list[Row]) -> int:
+    return sum(max(len(row[i]) for row in [header, *rows]) + 2 for i in range(len(header))) - 2
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,45 @@
+"""Tables of commands: as wide as they need, or as the terminal."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+import pytest
+
+from interlock.console.printing import fitted
+from interlock.machine.drawing import columns
+
+HEADER = ("id", "machine", "question")
+
+
+def widest(rows: list[tuple[str, ...]]) -> int:
+    return max(map(len, columns(HEADER, rows).splitlines()))
+
+
+def test_what_fits_is_left_as_it_is() -> None:
+    rows = [(str(uuid4()), "contract", "Is it right?")]
+    assert fitted(HEADER, rows, 100) == (HEADER, rows)
+    assert fitted(HEADER, [], 10) == (HEADER, [])
+
+
+def test_ids_keep_the_end_that_commands_accept() -> None:
+    id = UUID("0198b5d2-7c1e-7a3b-9f3e-0c5d2a6b1e4f")
+    _, rows = fitted(HEADER, [(str(id), "contract", "Is it right?")], 50)
+    assert rows == [("2a6b1e4f", "contract", "Is it right?")]
+
+
+def test_empty_columns_go_and_times_become_short() -> None:
+    row = ("abc", "", "2026-11-19 02:33:41", "what is asked of a person, in a sentence")
+    header, rows = fitted(("id", "claimed by", "due", "question"), [row], 60)
+    assert header == ("id", "due", "question")
+    assert rows == [("abc", "11-19 02:33", row[3])]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_the_widest_cells_are_cut_until_the_table_fits(width: int) -> None:
+    rows = [(str(uuid4()), "contract", "word " * 50), (str(uuid4()), "parcel", "short")]
+    _, cut = fitted(HEADER, rows, width)
+    assert widest(cut) <= width
+    assert cut[0][2].endswith("…")
+    assert cut[1][2] == "short"
+    assert [row[1] for row in cut] == ["contract", "parcel"]
