@@ -106,7 +106,8 @@ document.addEventListener('submit', async event => {
   sending.delete(form)
   if (!reply) { say('No answer from the server. Check the page before you try again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
-  if (!reply.ok) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
+  // A refused form may come back as its own page, with what is wrong in it.
+  if (!reply.ok && !page.querySelector('[data-refused]')) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
   gone = false
   history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
   document.title = page.title

@@ -37,7 +37,6 @@ from interlock.apps.jobs.autoapply.machine import (
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.worker_claim import hold_job
 from interlock.apps.jobs.demo.postings import title
-from interlock.apps.jobs.demo.view import ApplicationView
 from interlock.apps.jobs.finder.posting import Question as Asked
 from interlock.apps.jobs.tables import applied, posting
 from interlock.demo import MARA, Pace, Part, Scene
@@ -261,5 +260,4 @@ APPLICATIONS = Part(
         (application.name, READY_TO_SUBMIT): Pace(0.4, 1.2, ("filling in the form",)),
         (application.name, REQUIRES_REVIEW): Pace(0.4, 1.2, ("submitting what was approved",)),
     },
-    views={application.name: ApplicationView()},
 )

@@ -143,5 +143,5 @@ def test_the_inbox_shows_the_first_rows_of_a_source(finder: Finder) -> None:
     text = unescape(finder.site.get("/ui/reviews").text)
     assert "html, low confidence: crawl it?" in text
     assert "<td>Cook</td><td>Kelp</td><td>Oslo</td><td>—</td>" in text
-    assert "waiting for you" in finder.site.get("/ui/jobs").text
+    assert "boards and sources to decide" in finder.site.get("/ui/jobs").text
     assert finder.site.get("/ui/jobs/refused").status_code == 200

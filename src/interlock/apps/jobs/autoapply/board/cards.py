@@ -164,6 +164,11 @@ def card_of(conn: sa.Connection, workspace: str, application_id: UUID) -> Card:
     return found[0]
 
 
+def some(conn: sa.Connection, workspace: str, ids: Sequence[UUID]) -> list[Card]:
+    """The cards of these applications that are on the board."""
+    return _cards(conn, _query(workspace).where(C.c.application_id.in_(list(ids)))) if ids else []
+
+
 def has_card(conn: sa.Connection, application_id: UUID) -> bool:
     return conn.execute(sa.select(C.c.stage).where(C.c.application_id == application_id)).first() is not None
 

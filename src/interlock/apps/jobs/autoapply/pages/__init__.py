@@ -1,4 +1,4 @@
-"""Pages of auto-apply: what waits for the person, one application with its packet."""
+"""Pages of auto-apply: applications with their packets, rules, the board, answers, numbers, and the person's data."""
 
 from __future__ import annotations
 
@@ -6,11 +6,25 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter
 
-from interlock.apps.jobs.autoapply.pages import application, applications
+from interlock.apps.jobs.autoapply.pages import (
+    answers,
+    application,
+    applications,
+    board,
+    calendar,
+    numbers,
+    ruling,
+    seeker_data,
+    today,
+)
+from interlock.apps.jobs.finder.pages import today as day
 from interlock.dashboard.site import bring
 
 bring("apply", "interlock.apps.jobs.autoapply.pages")
+day.SECTIONS.append(day.Section(today.today, "apply/today_main.html", "apply/today_side.html", "apply/apply.css"))
 
-routers: Sequence[APIRouter] = tuple(one.router for one in (applications, application))
+routers: Sequence[APIRouter] = tuple(
+    one.router for one in (applications, application, ruling, board, calendar, answers, numbers, seeker_data)
+)
 
 __all__ = ["routers"]

@@ -31,7 +31,7 @@ from interlock.machine import Actor
 
 router = APIRouter(include_in_schema=False)
 Workspace = Annotated[str, Query(max_length=200)]
-LOGGED = 20
+LOGGED = 50
 Do = Callable[[Unit, str, UUID, Actor, Form, str], Instance]
 SCOPES = {
     Scope.EVERYWHERE.value: "everywhere",
@@ -54,7 +54,7 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
             "data": _data(found),
             "needed": wording.needed(_data(found)) if found.row.status == REQUIRES_REVIEW else "",
             "may_do": may_do(found),
-            "packet": _packet(conn, place, found, settings),
+            "packet": _packet(conn, jobs, found, settings),
             "url": web_address(found.row.url),
             "confirmation": web_address(_data(found).get("confirmation_url")),
             "log": logs.page(conn, place, application=found.row.instance_id, limit=LOGGED)
@@ -72,6 +72,7 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
         said_value=wording.said,
         scopes=SCOPES,
         failures=[one.value for one in FailureKind],
+        logged=LOGGED,
     )
 
 
@@ -97,12 +98,12 @@ def may_do(found: Whole) -> set[str]:
     return can | ({"by_hand"} if by_hand.is_by_hand(item) else {"approve"})
 
 
-def _packet(conn: sa.Connection, place: str, found: Whole, settings: Any) -> dict[str, Any] | None:
+def _packet(conn: sa.Connection, jobs: JobsFrame, found: Whole, settings: Any) -> dict[str, Any] | None:
     """The packet with its texts in pieces; None while there is none."""
     if found.item is None or found.item.erased or not found.row.packet_hash:
         return None
     try:
-        packet = showing.packet(conn, place, found.row.id, settings)
+        packet = showing.packet(conn, jobs.workspace, found.row.id, settings)
     except NotFound:
         return None
     check = packet["claim_check"]
@@ -114,7 +115,22 @@ def _packet(conn: sa.Connection, place: str, found: Whole, settings: Any) -> dic
     packet["open"] = [one for one in packet["answers"] if one["answer"]["needs_user"]]
     hand = packet["hand_over"]
     packet["form_url"] = web_address(hand["url"]) if hand else None
+    packet["copies"] = (hand["items"] if hand else None) or _usual(jobs, packet)
     return packet
+
+
+def _usual(jobs: JobsFrame, packet: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What nearly every form asks for, to copy into one whose questions are unknown."""
+    identity = jobs.stored.profile.identity if jobs.stored is not None else None
+    known = {name: getattr(identity, name, None) for name in ("name", "email", "phone")} if identity else {}
+    texts = [(name.capitalize(), value, None) for name, value in known.items() if value]
+    texts.append(("Letter", packet["letter_text"], None))
+    files = [(name, None, name) for name in ("resume.pdf", "letter.pdf") if name in packet["files"]]
+    return [
+        {"key": label, "label": label, "value": value, "file": file}
+        for label, value, file in (*texts, *files)
+        if value or file
+    ]
 
 
 @router.get("/ui/jobs/applications/{id}/files/{name}")

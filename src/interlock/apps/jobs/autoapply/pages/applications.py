@@ -12,21 +12,19 @@ from fastapi.responses import Response
 
 from interlock.apps.jobs.autoapply import deciding, enqueueing
 from interlock.apps.jobs.autoapply.api.reading import STATUSES
-from interlock.apps.jobs.autoapply.machine import REQUIRES_REVIEW, application
+from interlock.apps.jobs.autoapply.machine import REQUIRES_REVIEW
 from interlock.apps.jobs.autoapply.pages import wording
+from interlock.apps.jobs.autoapply.pages.today import waiting
 from interlock.apps.jobs.autoapply.records import applications as records
 from interlock.apps.jobs.autoapply.records import seekers
-from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.finder.pages.frame import ROOT, JobsFrame, acting, show
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader
-from interlock.engine.application import Unit, find
+from interlock.engine.application import Unit
 from interlock.http.problems import BadRequest
 
 router = APIRouter(include_in_schema=False)
 SHOWN = 50
-MOST_WAITING = 500
-"""Applications that are looked at to find those that have waited longest."""
 Text = Annotated[str, Query(max_length=200)]
 
 
@@ -46,7 +44,7 @@ async def applications(v: Reader, workspace: Text = "", status: Text = "", q: Te
             "rows": rows[:SHOWN],
             "next": more,
             "counts": {one: counts[one] for one in sorted(counts)},
-            "waiting": _waiting(conn, jobs.workspace) if not after else [],
+            "waiting": waiting(conn, jobs.workspace)[:SHOWN] if not after else [],
             "waiting_count": counts.get(REQUIRES_REVIEW, 0),
             "stopped": seekers.stopped(conn, jobs.workspace),
         }
@@ -54,17 +52,6 @@ async def applications(v: Reader, workspace: Text = "", status: Text = "", q: Te
     return await show(
         v, "applications.html", workspace, read, folder="apply", status_=status, q=q, kind_of_status=wording.kind_of
     )
-
-
-def _waiting(conn: sa.Connection, workspace: str) -> list[tuple[ApplicationRow, str]]:
-    """What waits for the person, that which has waited longest first, with what is needed."""
-    rows = records.page(conn, workspace, statuses=[REQUIRES_REVIEW], limit=MOST_WAITING)
-    found = []
-    for row in sorted(rows, key=lambda row: row.status_at)[:SHOWN]:
-        item = find(conn, row.instance_id, machine=application.name) if row.instance_id is not None else None
-        data = item.data if item is not None and not item.erased else {}
-        found.append((row, wording.needed(data)))
-    return found
 
 
 @router.post("/ui/jobs/applications")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from interlock.apps.jobs.autoapply.models import ReviewReason
+from interlock.apps.jobs.autoapply.rules import ApplyRule
+from interlock.apps.jobs.finder.profile import WantedSalary
 
 KINDS = {
     "queued": "work",
@@ -72,3 +74,65 @@ def said(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)[:FIELD]
+
+
+CHECKS = {
+    "open": "the posting is not open",
+    "already_applied": "applied for before",
+    "identity": "unknown what it is",
+    "score": "score too low",
+    "titles": "another title",
+    "skills": "too few of the skills",
+    "companies": "not one of the companies",
+    "excluded_companies": "an excluded company",
+    "keywords": "none of the keywords",
+    "excluded_keywords": "an excluded keyword",
+    "locations": "another place",
+    "salary": "pays too little",
+    "sources": "another source",
+    "paused": "the rule was paused",
+    "active_days": "not on that day",
+    "stopped": "everything was paused",
+    "one_live": "an application is under way",
+    "claimed": "somebody else is applying",
+    "declined": "you withdrew it before",
+    "seeker_day": "your limit of the day",
+    "rule_day": "the rule's limit of the day",
+    "rule_week": "the rule's limit of the week",
+    "company_cooldown": "the company rests for 7 days",
+    "all_hour": "the limit of everybody",
+}
+"""Check → what it means that it blocks."""
+
+
+def check_words(name: str) -> str:
+    return CHECKS.get(name, name.replace("_", " "))
+
+
+def many(number: int, noun: str) -> str:
+    """1 posting, 2 postings"""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def criteria(rule: ApplyRule) -> list[tuple[str, str]]:
+    """What a rule asks for, as (label, words); what keeps nothing out is left out."""
+    listed = (
+        ("Titles", rule.titles),
+        (f"Skills, at least {rule.min_skills}", rule.skills),
+        ("Only", rule.companies),
+        ("Never", rule.excluded_companies),
+        ("Words", rule.keywords),
+        ("Without", rule.excluded_keywords),
+        ("Places", rule.locations),
+        ("Sources", rule.sources),
+        ("Days", [day[:3].capitalize() for day in rule.active_days]),
+    )
+    found = [("Score", f"from {rule.min_score}")] if rule.min_score is not None else []
+    found += [(label, ", ".join(some)) for label, some in listed if some]
+    if rule.salary is not None:
+        found.append(("Pay", pay(rule.salary)))
+    return found or [("Takes", "every match")]
+
+
+def pay(wanted: WantedSalary) -> str:
+    return f"from {wanted.min:,.0f} {wanted.currency} a {wanted.period}"

@@ -109,6 +109,17 @@ def counts(conn: sa.Connection, workspace: str) -> dict[str, int]:
     return {row[0]: row[1] for row in conn.execute(query.order_by(T.c.status))}
 
 
+def counts_by_rule(conn: sa.Connection, workspace: str) -> dict[UUID, dict[str, int]]:
+    """Rule → how many of its applications there are in each status."""
+    query = sa.select(T.c.rule_id, T.c.status, sa.func.count()).where(
+        T.c.workspace == workspace, T.c.rule_id.is_not(None)
+    )
+    found: dict[UUID, dict[str, int]] = {}
+    for rule, status, many in conn.execute(query.group_by(T.c.rule_id, T.c.status)):
+        found.setdefault(rule, {})[status] = many
+    return found
+
+
 def that_count(conn: sa.Connection, workspace: str, since: Micros) -> list[ApplicationRow]:
     """Applications that limits count: open ones, and those that were sent since then.
 

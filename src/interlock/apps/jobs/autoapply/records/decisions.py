@@ -133,6 +133,12 @@ def blocked_counts(conn: sa.Connection, rule: UUID) -> dict[str, int]:
     return dict(sorted(found.items()))
 
 
+def posting_names(conn: sa.Connection, workspace: str, ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+    """The title and the company of each of these postings."""
+    query = sa.select(P.c.id, P.c.title, P.c.company_name).where(P.c.workspace == workspace, P.c.id.in_(list(ids)))
+    return {row.id: (row.title or "", row.company_name or "") for row in conn.execute(query)} if ids else {}
+
+
 def judged_on(rule: RuleRow, posting: PostingRow) -> str:
     """What a decision was made on: the criteria, the posting's text, score and state."""
     return f"{rule.digest[:16]}.{posting.content_hash}.{posting.score}.{posting.state}"

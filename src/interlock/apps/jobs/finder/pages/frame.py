@@ -71,6 +71,12 @@ class JobsFrame:
             "/postings": "/matches",
             "/rules": "/why-not",
             "/refused": "/companies",
+            "/apply-rules": "/applications",
+            "/board": "/applications",
+            "/calendar": "/applications",
+            "/answers": "/applications",
+            "/numbers": "/applications",
+            "/apply-data": "/applications",
         }
         for own, shown in section.items():
             if at.startswith(own):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Query
@@ -27,6 +27,22 @@ SHOWN = 6
 Workspace = Annotated[str, Query(max_length=200)]
 
 
+class Section(NamedTuple):
+    """What another subject shows on this page."""
+
+    read: Callable[[sa.Connection, JobsFrame], Mapping[str, Any]]
+    main: str
+    """The template above the matches."""
+    side: str
+    """The template beside them."""
+    style: str
+    """Its style sheet."""
+
+
+SECTIONS: list[Section] = []
+"""Filled by the pages of other subjects, which know the finder; it does not know them."""
+
+
 @router.get("/ui/jobs")
 async def today(v: Reader, workspace: Workspace = "", undo: Undo = "") -> Response:
     registry = v.service.engine.registry
@@ -45,7 +61,9 @@ async def today(v: Reader, workspace: Workspace = "", undo: Undo = "") -> Respon
             for one in day.reviews
             if (item := asked.get(one.instance_id)) is not None
         ]
+        more = {name: value for section in SECTIONS for name, value in section.read(conn, jobs).items()}
         return {
+            **more,
             "day": day,
             "matches": cards(conn, jobs.workspace, [row.id for row in day.matches], v.now),
             "waiting": waiting,
@@ -55,4 +73,13 @@ async def today(v: Reader, workspace: Workspace = "", undo: Undo = "") -> Respon
             "has_sources": bool(sources.page(conn, jobs.workspace, limit=1)),
         }
 
-    return await show(v, "today.html", workspace, read, undo=undo, undone=undone(undo), kinds=list(KINDS))
+    return await show(
+        v,
+        "today.html",
+        workspace,
+        read,
+        undo=undo,
+        undone=undone(undo),
+        kinds=list(KINDS),
+        sections=SECTIONS,
+    )

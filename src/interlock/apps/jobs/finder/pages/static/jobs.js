@@ -18,8 +18,7 @@ document.addEventListener('keydown', event => {
   const row = current()
   if (!row) return
   if (event.key === 'Enter' && event.target === row) { event.preventDefault(); row.querySelector('[data-open]')?.click(); return }
-  if (event.key !== 's' && event.key !== 'x') return
-  const button = row.querySelector(`[data-do="${event.key}"]`)
+  const button = row.querySelector(`[data-do="${CSS.escape(event.key)}"]`)
   if (!button) return
   event.preventDefault()
   // The row may go when it is decided, so the focus leaves it first.

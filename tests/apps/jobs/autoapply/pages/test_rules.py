@@ -1,0 +1,173 @@
+"""Rules: the list, the editor with its preview, and what a rule decided."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+
+from interlock.apps.jobs.autoapply.records import rules
+from interlock.apps.jobs.autoapply.records.rules import RuleRow
+from tests.apps.jobs.autoapply.office import HERE
+from tests.apps.jobs.autoapply.pages.conftest import Desk
+from tests.support.site import EVIL
+
+RULES = "/ui/jobs/apply-rules"
+NEW = f"{RULES}/new"
+EMPTY = {
+    "min_skills": "1",
+    "max_applications_per_week": "70",
+    "salary_period": "year",
+    "take_unknown": "yes",
+    "require_user_approval": "yes",
+}
+"""The fields of the form that an empty rule has."""
+
+
+def send(desk: Desk, page: str, do: str, who: str = "owner", **fields: Any) -> Any:
+    return desk.site.send(page, page, {**EMPTY, **seen(desk, page), **fields, "do": do}, who)
+
+
+def seen(desk: Desk, page: str) -> dict[str, str]:
+    """Which version of the rule the page shows."""
+    return dict(re.findall(r'name="(seen)" value="(\d+)"', desk.site.get(page).text))
+
+
+def stored(desk: Desk) -> list[RuleRow]:
+    return desk.engine.read(lambda conn: rules.of(conn, HERE))
+
+
+def test_the_editor_shows_at_once_what_a_rule_takes_and_why_not_the_others(desk: Desk) -> None:
+    desk.match(1, title="Senior Backend Engineer")
+    desk.match(2, title="Senior Python Engineer")
+    text = unescape(desk.site.get(NEW).text)
+    assert "It would take 2 of 2 stored matches." in text
+    text = unescape(send(desk, NEW, "preview", titles="Python Engineer").text)
+    assert "It would take 1 of 2 stored matches." in text
+    taken = text[text.index("Would be taken") : text.index("What keeps the others out")]
+    assert "Kind Boats 2" in taken
+    assert "Kind Boats 1" not in taken
+    out = text[text.index("Would not be taken") :]
+    assert "the title 'Senior Backend Engineer' fits none of the rule's" in out
+    assert "another title" in text
+    assert stored(desk) == [], "a preview stores nothing"
+
+
+def test_a_rule_is_stored_with_everything_that_its_form_has(desk: Desk) -> None:
+    given = {
+        "name": "remote Python",
+        "titles": "Backend Engineer\r\nPython Engineer",
+        "skills": "Python",
+        "locations": "remote\n",
+        "excluded_companies": "Grim Corp",
+        "min_score": "75",
+        "salary_min": "120,000",
+        "salary_currency": "usd",
+        "active_days": ["monday", "friday"],
+        "max_applications_per_week": "14",
+        "paused": "yes",
+    }
+    answer = send(desk, NEW, "save", **given)
+    assert answer.status_code == 200
+    [row] = stored(desk)
+    assert rules.plain(row.rule) == {
+        "name": "remote Python",
+        "titles": ["Backend Engineer", "Python Engineer"],
+        "skills": ["Python"],
+        "min_skills": 1,
+        "companies": [],
+        "excluded_companies": ["Grim Corp"],
+        "keywords": [],
+        "excluded_keywords": [],
+        "locations": ["remote"],
+        "sources": [],
+        "min_score": 75,
+        "salary": {"min": 120000.0, "currency": "USD", "period": "year"},
+        "active_days": ["monday", "friday"],
+        "take_unknown": True,
+        "require_user_approval": True,
+        "max_applications_per_week": 14,
+        "paused": True,
+    }
+    page = f"{RULES}/{row.id}"
+    again = send(desk, page, "save", **given)
+    assert rules.plain(stored(desk)[0].rule) == rules.plain(row.rule), unescape(again.text)
+    listed = unescape(desk.site.get(RULES).text)
+    assert "from 120,000 USD a year" in listed
+    assert "asks you first" in listed
+
+
+def test_a_rule_that_cannot_be_used_names_every_problem_and_keeps_what_was_typed(desk: Desk) -> None:
+    answer = send(desk, NEW, "save", name="", min_skills="0", min_score="900", titles=f"Cook {EVIL}")
+    assert answer.status_code == 422
+    text = unescape(answer.text)
+    assert "Nothing was stored." in text
+    for problem in ("name:", "min_skills:", "min_score:"):
+        assert problem in text
+    assert "Cook <script>" in text
+    assert "<img src=x" not in answer.text
+    assert stored(desk) == []
+
+
+def test_a_rule_that_was_changed_meanwhile_is_not_overwritten(desk: Desk) -> None:
+    row = desk.rule(name="mine")
+    page = f"{RULES}/{row.id}"
+    form = {**desk.site.form(page, page), **seen(desk, page), **EMPTY, "name": "older", "do": "save"}
+    desk.trial.advance(minutes=1)
+    assert send(desk, page, "save", name="newer").status_code == 200
+    refused = desk.site.browser().post(page, data=form)
+    assert refused.status_code == 409
+    assert [one.name for one in stored(desk)] == ["newer"]
+
+
+def test_a_rule_is_paused_with_its_applications_resumed_and_deleted(desk: Desk) -> None:
+    row = desk.rule(name="mine")
+    taken = desk.take(row, desk.match())
+    assert taken.application is not None
+    page = f"{RULES}/{row.id}"
+    said = unescape(send(desk, page, "pause").text)
+    assert "Paused: mine, with 1 application." in said
+    assert (stored(desk)[0].paused, desk.row(taken.application.id).status) == (True, "paused")
+    send(desk, page, "resume")
+    assert (stored(desk)[0].paused, desk.row(taken.application.id).status) == (False, "queued")
+    assert send(desk, page, "delete").status_code == 200
+    assert stored(desk) == []
+    assert desk.site.get(page).status_code == 404
+
+
+def test_what_a_rule_decided_is_shown_with_every_check(desk: Desk) -> None:
+    row = desk.rule(name="picky", skills=["Haskell"], titles=["Backend Engineer"])
+    desk.take(row, desk.match(1))
+    desk.take(row, desk.match(2))
+    page = f"{RULES}/{row.id}"
+    text = unescape(desk.site.get(page).text)
+    decided = text[text.index("What it decided") :]
+    assert "names none of the rule's skills; 1 needed" in decided
+    assert "the title fits 'Backend Engineer'" in decided
+    assert "too few of the skills 2" in decided
+    assert "No decision fits." in desk.site.get(f"{page}?decided=taken").text
+    assert "Kind Boats 2" in desk.site.get(f"{page}?decided=skills").text
+
+
+@pytest.mark.parametrize("do", ["save", "preview", "pause", "delete"])
+def test_a_viewer_sees_rules_and_changes_none(desk: Desk, do: str) -> None:
+    row = desk.rule(name="mine")
+    page = f"{RULES}/{row.id}"
+    text = desk.site.get(page, "viewer").text
+    assert "mine" in text
+    assert 'name="do"' not in text
+    assert desk.forged(page, "viewer", do=do, seen=str(row.changed_at), name="theirs", **EMPTY).status_code == 403
+    assert desk.forged(NEW, "viewer", do=do, name="theirs", workspace=HERE, **EMPTY).status_code == 403
+    assert [one.name for one in stored(desk)] == ["mine"]
+    assert not stored(desk)[0].paused
+
+
+def test_a_rule_does_not_exist_for_another_workspace(desk: Desk) -> None:
+    row = desk.rule(name="mine")
+    page = f"{RULES}/{row.id}"
+    assert desk.site.get(page, "north-owner").status_code == 404
+    assert desk.forged(page, "north-owner", do="delete").status_code == 404
+    assert "mine" not in desk.site.get(RULES, "north-owner").text
+    assert stored(desk) == [row]
