@@ -40,7 +40,7 @@ class Desk(sending.Desk):
         return answer
 
     def forged(self, path: str, who: str, **fields: Any) -> Any:
-        """A form that the page does not offer them, with their own token."""
+        """A form as it is sent, with their own token, whether or not the page offers it to them."""
         csrf = self.site.form("/ui/logout", "/ui/logout", who)["csrf"]
         return self.site.browser(who).post(path, data={"csrf": csrf, "key": f"k-{who}", **fields})
 
