@@ -1,7 +1,9 @@
 // Buttons that copy an answer. Without this script, or without the clipboard, the answers are selected by hand.
 
 if (navigator.clipboard) {
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false
+  const offer = () => { for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false }
+  offer()
+  document.addEventListener('interlock:shown', offer)
   document.addEventListener('click', async event => {
     const button = event.target.closest?.('[data-copy]')
     const from = button && document.getElementById(button.dataset.copy)
@@ -10,6 +12,16 @@ if (navigator.clipboard) {
     button.firstChild.textContent = 'Copied'
   })
 }
+
+// An application whose packet is made, or made again, while its page is open.
+
+document.addEventListener('interlock:shown', () => {
+  const now = document.querySelector('[data-packet]')
+  const shown = document.querySelector('[data-shows]')
+  if (!now || !shown || now.dataset.packet === shown.dataset.shows) return
+  if (shown.dataset.shows) document.getElementById('changed').hidden = false
+  else location.reload()
+})
 
 // A form whose preview keeps up with what is typed. Without this script its button shows the preview.
 
