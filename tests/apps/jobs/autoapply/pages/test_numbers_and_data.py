@@ -71,16 +71,16 @@ def test_everything_is_exported_as_zip_json_and_csv(desk: Desk) -> None:
 
 
 def test_past_applications_are_shown_before_they_are_imported(desk: Desk) -> None:
-    form = desk.site.form(DATA, f"{DATA}/import")
+    form = desk.site.form(DATA, DATA)
     file = {"file": ("past.csv", PAST, "text/csv")}
     owner = desk.site.browser()
-    shown = owner.post(f"{DATA}/import", data={**form, "do": "preview", "first": ""}, files=file)
+    shown = owner.post(DATA, data={**form, "do": "preview", "first": ""}, files=file)
     assert "past.csv: 1 new, 0 known, 1 that cannot be read." in unescape(shown.text)
     assert desk.rows() == []
-    done = owner.post(f"{DATA}/import", data={**form, "do": "import", "first": ""}, files=file)
+    done = owner.post(DATA, data={**form, "do": "import", "first": ""}, files=file)
     assert "Imported: 1 application; 1 row could not be read." in unescape(done.text)
     assert [(one.company, one.origin) for one in desk.rows()] == [("Kelp Works", "import")]
-    assert owner.post(f"{DATA}/import", data={**form, "do": "preview", "first": ""}).status_code == 422
+    assert owner.post(DATA, data={**form, "do": "preview", "first": ""}).status_code == 422
     assert "Import</button>" not in desk.site.get(DATA, "viewer").text
 
 

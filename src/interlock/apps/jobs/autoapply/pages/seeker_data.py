@@ -29,7 +29,7 @@ from interlock.http.problems import BadRequest
 from interlock.store import moment
 
 router = Router(include_in_schema=False)
-router.takes("/ui/jobs/apply-data/import", MOST_BYTES + 100_000)
+router.takes("/ui/jobs/apply-data", MOST_BYTES + 100_000)
 Text = Annotated[str, Query(max_length=200)]
 SHOWN = 50
 """Rows of each kind that an import shows."""
@@ -73,7 +73,7 @@ async def export(
     return await exported(v.service, v.who, format, what, seen_workspace(v, workspace))
 
 
-@router.post("/ui/jobs/apply-data/import")
+@router.post("/ui/jobs/apply-data")
 async def import_past(form: PostedWithFiles) -> Response:
     """Show what a file with past applications says, or import it."""
     workspace, wanted = acting(form), form["do"]
