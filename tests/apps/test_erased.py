@@ -91,8 +91,9 @@ SAY_SO = {
 }
 """Where an erased instance, or what belongs to one, is shown by its data."""
 ENDED = ("/resume-link", "/resume", "/resume/pages/{number}", "/resume/text", "/resume/find")
-ALSO = {f"/workflows/{{id}}{path}": (409,) for path in ENDED}
-"""What has ended has no review to go on with, erased or not; its links are dead."""
+ALSO = {"/ui/machines/{name}/new": (403,), **{f"/workflows/{{id}}{path}": (409,) for path in ENDED}}
+"""Some machines create their instances themselves. What has ended has no review to go on with, erased or not; its
+links are dead."""
 
 
 ALL = ("contract", "source", "listing")

@@ -204,7 +204,7 @@ def ways_to_the_disk(path: Path) -> Iterator[str]:
 
 def test_nothing_is_written_to_the_disk_but_through_the_private_module() -> None:
     ours = {SOURCE / "store/private.py", SOURCE / "cli/new.py"}  # a skeleton is source code, and nobody's data
-    agents = SOURCE / "apps/sessions"  # runs in processes of its own, without the product, and nobody calls it yet
+    agents = SOURCE / "apps/sessions"  # runs without the product, in folders that the private module made
     paths = [path for path in sorted(SOURCE.rglob("*.py")) if path not in ours and agents not in path.parents]
     found = [one for path in paths for one in ways_to_the_disk(path)]
     assert found == []

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from interlock.testing import Trial
 from interlock.testing.http import Client, client_of
 
 from expenses.application import registry
+from expenses.host import checks
+from expenses.settings import ExpenseSettings
 
 LUNCH = {"employee": "Bo Lind", "account": "NO9386011117947", "shop": "Café Nord", "cents": 18_50, "category": "meals"}
 
@@ -72,3 +75,16 @@ def test_a_reviewer_sees_the_receipt(trial: Trial, client: Client) -> None:
     [review] = trial.engine.reviews.waiting()
     page = client.get(f"/ui/reviews?review={review.id}").text
     assert "Bo Lind spent 900.00 at Café Nord" in page
+
+
+def test_an_empty_service_names_what_to_do_first(client: Client) -> None:
+    page = client.get("/ui").text
+    assert "Submit a receipt" in page
+    assert client.get("/ui/machines/receipt/new").status_code == 200
+
+
+def test_a_missing_folder_is_named_with_its_remedy(tmp_path: Path) -> None:
+    [found] = checks(ExpenseSettings(papers=tmp_path / "none"))
+    assert str(tmp_path / "none") in found.says
+    assert found.do
+    assert not checks(ExpenseSettings(papers=tmp_path))[0].do

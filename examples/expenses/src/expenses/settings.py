@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from interlock.config import Table
 from pydantic import Field
 
@@ -14,3 +16,4 @@ class ExpenseSettings(Table):
     audit_above: int = Field(50_00, ge=0, description="Cents above which a person compares a payment with its paper.")
     audit_days: int = Field(30, ge=1, le=3650, description="Days after which an audit that nobody made is overdue.")
     answer_hours: int = Field(24, ge=1, le=720, description="Hours that a question for the category stays open.")
+    papers: Path | None = Field(None, description="Folder with the scanned receipts, for those who compare payments.")

@@ -288,6 +288,7 @@ def export(
     settings_of(config, database)
     from interlock.apps.jobs.autoapply.exchange import exporting
     from interlock.engine import InvalidData
+    from interlock.store import private
 
     if to.suffix not in (".json", ".csv", ".zip"):
         raise InvalidData(
@@ -295,7 +296,7 @@ def export(
         )
     with opened(database, apps, config) as engine:
         if to.suffix == ".zip":
-            with to.open("wb") as archive:
+            with private.write_bytes(to) as archive:
                 exporting.write_zip(engine.read, workspace, archive, engine.clock.now())
         else:
             now = engine.clock.now()
@@ -304,7 +305,7 @@ def export(
                 if to.suffix == ".csv"
                 else exporting.as_json(engine.read, workspace, now)
             )
-            with to.open("w", encoding="utf-8", newline="") as text:
+            with private.write_text(to, newline="") as text:
                 text.writelines(parts)
     typer.echo(f"written to {to}")
 
