@@ -11,7 +11,7 @@ def checks(settings: ExpenseSettings) -> list[HostCheck]:
     papers = settings.papers
     if papers is None:
         says = "no folder is configured; auditors look for the paper itself"
-        return [HostCheck("expenses: papers", says, "set papers in [expenses] to the folder with the scanned receipts")]
+        return [HostCheck("expenses: papers", says, "set papers in [expenses] to the folder with scanned receipts")]
     if not papers.is_dir():
-        return [HostCheck("expenses: papers", f"{papers} is not a folder here", "create it, or change [expenses] papers")]
+        return [HostCheck("expenses: papers", f"{papers} is no folder here", "create it, or change papers")]
     return [HostCheck("expenses: papers", f"scanned receipts are in {papers}")]
