@@ -56,15 +56,20 @@ class Desk(Office):
         return self.world.received.list()
 
 
+def settings_for(host: str, *, planned: bool = False, **settings: Any) -> JobsSettings:
+    """Settings with which the demo world at that host takes applications."""
+    return JobsSettings(
+        private_hosts=[host],
+        rate=0,
+        timeout=5,
+        **{"autoapply": {"demo_host": host, "submit_timeout": 5, "planned": planned}, **settings},
+    )
+
+
 @contextmanager
 def open_desk(store: Store, world: World, *, planned: bool = False, **settings: Any) -> Iterator[Desk]:
     """With `planned`, new applications get version 2 of the machine."""
-    given = JobsSettings(
-        private_hosts=[world.host],
-        rate=0,
-        timeout=5,
-        **{"autoapply": {"demo_host": world.host, "submit_timeout": 5, "planned": planned}, **settings},
-    )
+    given = settings_for(world.host, planned=planned, **settings)
     with Trial(registry.configured({"jobs": given}), store=store, start=NOW, settings={"jobs": given}) as trial:
         made = Desk(trial, world)
         made.profile(**PERSON)
