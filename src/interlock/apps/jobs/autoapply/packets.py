@@ -21,6 +21,7 @@ from interlock.apps.jobs.autoapply.answers.values import Answer, Origin
 from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck, Finding
 from interlock.apps.jobs.autoapply.documents.packet import Packet, canonical, file_hashes, packet_of
 from interlock.apps.jobs.autoapply.documents.preparing import Documents
+from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter
 from interlock.apps.jobs.autoapply.submission import Adapter, FilledForm
 from interlock.apps.jobs.autoapply.submission.values import media_type
 from interlock.apps.jobs.finder.posting import Posting, Question
@@ -168,9 +169,22 @@ def claims_of(documents: Documents, seeker: Seeker, posting: ReadPosting) -> dic
     check = ClaimCheck(seeker, posting)
     found = {
         "resume": check.check(documents.resume.text, "resume"),
-        "letter": check.check(documents.letter.text, "letter"),
+        "letter": _in_letter(check, documents.letter),
     }
     return {name: findings for name, findings in found.items() if findings}
+
+
+def _in_letter(check: ClaimCheck, letter: Letter) -> list[Finding]:
+    """The findings in a letter. The sentence that says who wrote it is the operator's and no claim."""
+    text, own = letter.text, letter.disclosure.text
+    start = text.rfind(own) if own else len(text)
+    return [one for one in check.check(text, "letter") if not start <= one.start < start + len(own)]
+
+
+def dropped_texts(documents: Documents) -> dict[str, DroppedText]:
+    """What a model wrote and the claim check refused, by document. It is shown, and never sent."""
+    found = {"resume": documents.resume.dropped, "letter": documents.letter.dropped}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def artifacts_of(
@@ -184,18 +198,23 @@ def artifacts_of(
             {"kind": one.kind, "source": one.source, "text": one.text, "reason": one.reason}
             for one in documents.resume.differences
         ],
+        "resume_by": documents.resume.method,
         "letter_by": documents.letter.method,
         "letter_note": documents.letter.note,
+        "dropped": {
+            name: {"text": one.text, "findings": _marks(one.findings)} for name, one in dropped_texts(documents).items()
+        },
     }
-    check = {
-        name: [
-            {"kind": one.kind, "words": one.words, "start": one.start, "end": one.end, "why": one.explanation}
-            for one in findings
-        ]
-        for name, findings in claims.items()
-    }
+    check = {name: _marks(findings) for name, findings in claims.items()}
     files = [(name, media_type(name), data) for name, data in documents.files.items()]
     return [*files, (PACKET, "application/json", _json(kept)), (CHECK, "application/json", _json(check))]
+
+
+def _marks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    return [
+        {"kind": one.kind, "words": one.words, "start": one.start, "end": one.end, "why": one.explanation}
+        for one in findings
+    ]
 
 
 def _json(value: Any) -> bytes:
@@ -214,6 +233,9 @@ class StoredPacket:
     differences: list[dict[str, Any]]
     letter_by: str
     letter_note: str
+    resume_by: str
+    dropped: dict[str, dict[str, Any]]
+    """Document → what a model wrote and the claim check refused."""
     claim_check: dict[str, list[dict[str, Any]]]
     files: Mapping[str, bytes]
 
@@ -251,6 +273,8 @@ def stored_packet(
         list(said.get("differences", [])),
         str(said.get("letter_by", "")),
         str(said.get("letter_note", "")),
+        str(said.get("resume_by", "rules")),
+        dict(said.get("dropped") or {}),
         check,
         content,
     )

@@ -40,4 +40,6 @@ def test_a_letter_that_lies_is_dropped_for_the_rules(trial: Trial) -> None:
         bad = letter_with_model(outside, told, SEEKER)
         assert (bad.method, bad.text) == ("rules", write_letter(told, SEEKER).text)
         assert "degree 'PhD'" in bad.note
+        assert bad.dropped is not None
+        assert "Google" in [bad.dropped.text[one.start : one.end] for one in bad.dropped.findings]
         assert "jordis@example.org" not in str(model.requests)

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from interlock import ai
-from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck, Finding
+from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of, write_letter
-from interlock.apps.jobs.autoapply.documents.values import Letter, Line, Piece, clean
+from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter, Line, Piece, clean
 from interlock.apps.jobs.finder.read_posting import ReadPosting
 from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.worker import Task
@@ -61,11 +61,10 @@ def judged(ruled: Letter, said: ModelLetter, posting: ReadPosting, seeker: Seeke
     """The model's letter, or the rules' with a note that names what the claim check found."""
     paragraphs = tuple(Line((Piece(text, "model"),)) for one in said.paragraphs if (text := clean(one, 3000)))
     written = replace(ruled, paragraphs=paragraphs, facts=(), method="model")
-    found = ClaimCheck(seeker, posting).check("\n".join(said.paragraphs), "letter")
-    if not paragraphs or found:
-        return replace(ruled, note=f"the model's letter was dropped: {_named(found) or 'it was empty'}")
+    # What is checked is what would be sent, and what was cut off it: hidden characters are a finding, too.
+    text = "\n".join(one[:MOST_TEXT] for one in said.paragraphs)
+    dropped = DroppedText(text, tuple(ClaimCheck(seeker, posting).check(text, "letter")))
+    if not paragraphs or dropped.findings:
+        note = f"the model's letter was dropped: {dropped.named or 'it was empty'}"
+        return replace(ruled, note=note, dropped=dropped if dropped.findings else None)
     return written
-
-
-def _named(findings: list[Finding]) -> str:
-    return ", ".join(dict.fromkeys(f"{one.kind} {one.words[:60]!r}" for one in findings[:5]))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from interlock.apps.jobs.autoapply.documents.letter import write_letter
 from interlock.apps.jobs.autoapply.documents.rendering import TooLong, letter_docx, letter_pdf, resume_docx, resume_pdf
-from interlock.apps.jobs.autoapply.documents.tailoring import tailor
+from interlock.apps.jobs.autoapply.documents.tailoring import Choice, tailor
 from interlock.apps.jobs.autoapply.documents.values import Letter, TailoredResume
 from interlock.apps.jobs.finder.matching import MatchResult
 from interlock.apps.jobs.finder.read_posting import ReadPosting
@@ -28,10 +28,16 @@ class Documents:
 
 
 def prepare(
-    posting: ReadPosting, seeker: Seeker, match: MatchResult, *, pages: Literal[1, 2] = 2, letter: Letter | None = None
+    posting: ReadPosting,
+    seeker: Seeker,
+    match: MatchResult,
+    *,
+    pages: Literal[1, 2] = 2,
+    letter: Letter | None = None,
+    choice: Choice | None = None,
 ) -> Documents:
-    """Resume and letter as PDF and DOCX. Without a letter of its own the rules write one."""
-    resume, made = fitted(posting, seeker, match, pages)
+    """Resume and letter as PDF and DOCX. Without a letter and a choice of a model's, the rules write and choose."""
+    resume, made = fitted(posting, seeker, match, pages, choice)
     written = letter or write_letter(posting, seeker)
     files = {
         "resume.pdf": made,
@@ -43,11 +49,15 @@ def prepare(
 
 
 def fitted(
-    posting: ReadPosting, seeker: Seeker, match: MatchResult, pages: Literal[1, 2] = 2
+    posting: ReadPosting,
+    seeker: Seeker,
+    match: MatchResult,
+    pages: Literal[1, 2] = 2,
+    choice: Choice | None = None,
 ) -> tuple[TailoredResume, bytes]:
     """The fullest resume that fits on the pages, and its PDF. Raises TooLong if none does."""
     for fill in FILLS:
-        resume = tailor(posting, seeker, match, pages=pages, fill=fill)
+        resume = tailor(posting, seeker, match, pages=pages, fill=fill, choice=choice)
         try:
             return resume, resume_pdf(resume, pages)
         except TooLong:

@@ -66,7 +66,7 @@ def letter_pdf(letter: Letter) -> bytes:
         "salutation": letter.salutation.text,
         "first": letter.paragraphs[0].text if letter.paragraphs else "",
         "facts": _texts(letter.facts),
-        "paragraphs": _texts(letter.paragraphs[1:]),
+        "paragraphs": _texts([*letter.paragraphs[1:], *([letter.disclosure] if letter.disclosure else [])]),
         "closing": letter.closing.text,
     }
     made = _compile("letter.typ", data)

@@ -6,14 +6,15 @@ what the posting asks for. What does not fit on the pages is left out, the least
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 from typing import Any, Literal
 
 from interlock.apps.jobs.autoapply.documents.relevance import Relevance
 from interlock.apps.jobs.autoapply.documents.values import (
     EMPTY,
     Difference,
+    DroppedText,
     Entry,
     Language,
     Line,
@@ -43,18 +44,41 @@ _FIXED_LINES = 14
 """Lines for the name, contacts, summary and headings."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What somebody who read the posting would show first: paths of the profile. It can add no fact."""
+
+    headline: str = ""
+    skills: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    summary: str = ""
+    """A summary that passed the claim check; without one the rules write it."""
+    dropped: DroppedText | None = None
+    """A summary that did not pass."""
+
+
 class NoName(InterlockError):
     """The profile has no name, so no document can be made."""
 
 
 def tailor(
-    posting: ReadPosting, seeker: Seeker, match: MatchResult, *, pages: Literal[1, 2] = 2, fill: float = 1.0
+    posting: ReadPosting,
+    seeker: Seeker,
+    match: MatchResult,
+    *,
+    pages: Literal[1, 2] = 2,
+    fill: float = 1.0,
+    choice: Choice | None = None,
 ) -> TailoredResume:
-    """The resume for a posting. `fill` below 1 leaves more out, where a first version had too many pages."""
+    """The resume for a posting. `fill` below 1 leaves more out, where a first version had too many pages.
+
+    What a `choice` names comes first, in its order; everything else follows by relevance.
+    """
     profile = seeker.profile
     if profile.identity is None:
         raise NoName("the profile has no identity; add identity.name, and an e-mail address to be reached at")
-    work = _Work(posting, seeker, match, language_for(profile))
+    work = _Work(posting, seeker, match, language_for(profile), choice)
     budget = int(LINES_OF_A_PAGE * pages * fill) - _FIXED_LINES
     return work.resume(budget)
 
@@ -62,8 +86,14 @@ def tailor(
 class _Work:
     """One tailoring: what is left out or moved is collected on the way."""
 
-    def __init__(self, posting: ReadPosting, seeker: Seeker, match: MatchResult, language: Language) -> None:
+    def __init__(
+        self, posting: ReadPosting, seeker: Seeker, match: MatchResult, language: Language, choice: Choice | None
+    ) -> None:
         self.posting, self.seeker, self.match, self.language = posting, seeker, match, language
+        self.choice = choice or Choice()
+        self.method: Literal["rules", "model"] = "rules" if choice is None else "model"
+        chosen = (self.choice.skills, self.choice.highlights, self.choice.projects)
+        self.places = {path: place for paths in chosen for place, path in reversed(list(enumerate(paths)))}
         self.profile = seeker.profile
         self.say = PHRASES[language]
         self.relevance = Relevance(posting, seeker)
@@ -88,7 +118,13 @@ class _Work:
             projects,
             education,
             tuple(self.differences),
+            self.method,
+            self.choice.dropped,
         )
+
+    def _place(self, path: str | None) -> float:
+        """The place that was chosen for a value; what nobody chose comes after it."""
+        return self.places.get(path or "", inf)
 
     def _may_say(self, source: str, text: str) -> bool:
         if self.seeker.may_say(text):
@@ -103,10 +139,12 @@ class _Work:
         """The title of the profile with the most words of the posting's; of equal ones the present post's."""
         held = [f"employment[{index}].title" for index in range(len(self.profile.employment))]
         wanted = [f"titles[{index}]" for index in range(len(self.profile.titles))]
-        best: tuple[int, Piece] | None = None
+        best: tuple[float, Piece] | None = None
         for path in (*held, *wanted):
             piece = of(self.profile, path)
-            overlap = len(self.posting.title_words & frozenset(words(piece.text)))
+            overlap = (
+                len(self.posting.title_words & frozenset(words(piece.text))) if path != self.choice.headline else inf
+            )
             if self.seeker.may_say(piece.text) and (best is None or overlap > best[0]):
                 best = (overlap, piece)
         if best is None:
@@ -116,6 +154,8 @@ class _Work:
         return Line((best[1],))
 
     def _summary(self, skills: tuple[Line, ...]) -> Line:
+        if self.choice.summary and self.seeker.may_say(self.choice.summary):
+            return Line((Piece(self.choice.summary, "model"),))
         pieces: list[Piece] = []
         if self.profile.employment:
             pieces.append(of(self.profile, "employment[0].title"))
@@ -131,11 +171,11 @@ class _Work:
         return line if self.seeker.may_say(line.text) else EMPTY
 
     def _skills(self) -> tuple[Line, ...]:
-        """Skills of the profile in the order of the match."""
+        """Skills of the profile: those that were chosen, then in the order of the match."""
         order = {name: index for index, name in enumerate(self.match.resume["prioritizedSkills"])}
         given = [(index, one.name) for index, one in enumerate(self.profile.skills)]
         given = [(index, name) for index, name in given if self._may_say(f"skills[{index}]", name)]
-        given.sort(key=lambda one: order.get(skill_name(one[1]), len(order)))
+        given.sort(key=lambda one: (self._place(f"skills[{one[0]}]"), order.get(skill_name(one[1]), len(order))))
         for index, name in given[MOST_SKILLS:]:
             self._left_out(f"skills[{index}]", name, "length")
         kept = given[:MOST_SKILLS]
@@ -153,7 +193,7 @@ class _Work:
     def _bullets(self, base: str, texts: tuple[str, ...]) -> tuple[Line, ...]:
         paths = [(index, f"{base}.highlights[{index}]") for index in range(len(texts))]
         said = [(index, path) for index, path in paths if self._may_say(path, texts[index])]
-        said.sort(key=lambda one: (-self.relevance.of(texts[one[0]]), one[0]))
+        said.sort(key=lambda one: (self._place(one[1]), -self.relevance.of(texts[one[0]]), one[0]))
         for index, path in said[MOST_BULLETS:]:
             self._left_out(path, texts[index], "less_related")
         kept = said[:MOST_BULLETS]
@@ -185,18 +225,19 @@ class _Work:
         return tuple(found[:MOST_SCHOOLS])
 
     def _projects(self) -> tuple[Entry, ...]:
-        chosen: list[tuple[float, int]] = []
+        chosen: list[tuple[float, float, int]] = []
         for index, one in enumerate(self.profile.projects):
             text = " ".join((one.name, one.description or "", one.url or "", *one.skills))
             if self._may_say(f"projects[{index}]", text):
-                chosen.append((-self.relevance.of(" ".join((text, *one.highlights))), index))
+                rated = -self.relevance.of(" ".join((text, *one.highlights)))
+                chosen.append((self._place(f"projects[{index}]"), rated, index))
         chosen.sort()
-        for _, index in chosen[MOST_PROJECTS:]:
+        for *_, index in chosen[MOST_PROJECTS:]:
             self._left_out(f"projects[{index}]", self.profile.projects[index].name, "less_related")
         kept = chosen[:MOST_PROJECTS]
-        self._moved([(f"projects[{index}]", index, self.profile.projects[index].name) for _, index in kept])
+        self._moved([(f"projects[{index}]", index, self.profile.projects[index].name) for *_, index in kept])
         found = []
-        for _, index in kept:
+        for *_, index in kept:
             base, one = f"projects[{index}]", self.profile.projects[index]
             pieces = [of(self.profile, f"{base}.name")]
             if one.url:
@@ -218,7 +259,7 @@ class _Work:
         jobs, made = list(employment), list(projects)
         while sum(map(_entry_height, (*jobs, *made))) > budget:
             cut = [
-                (len(one.bullets) > 1, place, -self.relevance.of(one.bullets[-1].text), at, entries)
+                (len(one.bullets) > 1, place, self._rank(one.bullets[-1]), at, entries)
                 for place, entries in ((0, jobs), (1, made))
                 for at, one in enumerate(entries)
                 if one.bullets
@@ -242,6 +283,10 @@ class _Work:
             self._left_out(bullet.sources[0], bullet.text, "length")
             entries[at] = replace(entries[at], bullets=entries[at].bullets[:-1])
         return tuple(jobs), tuple(made)
+
+    def _rank(self, bullet: Line) -> tuple[float, float]:
+        """What is left out first ranks highest."""
+        return self._place(bullet.sources[0]), -self.relevance.of(bullet.text)
 
 
 def contact_of(seeker: Seeker) -> tuple[Line, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from interlock.apps.jobs.finder.profile import Profile
 from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.sources.cleaning import UNSEEN
+
+if TYPE_CHECKING:
+    from interlock.apps.jobs.autoapply.documents.claim_check import Finding
 
 Language = Literal["en", "de"]
 """Languages that headings and letters are written in."""
@@ -71,6 +74,19 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedText:
+    """What a model wrote and the claim check refused. The rules' text stands in its place."""
+
+    text: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def named(self) -> str:
+        """The words that were found, in one line."""
+        return ", ".join(dict.fromkeys(f"{one.kind} {one.words[:60]!r}" for one in self.findings[:5]))
+
+
+@dataclass(frozen=True, slots=True)
 class TailoredResume:
     """A resume for one posting."""
 
@@ -84,6 +100,10 @@ class TailoredResume:
     projects: tuple[Entry, ...] = ()
     education: tuple[Entry, ...] = ()
     differences: tuple[Difference, ...] = ()
+    method: Literal["rules", "model"] = "rules"
+    """Who chose what it shows first. Every fact in it is the profile's either way."""
+    dropped: DroppedText | None = None
+    """The summary that a model wrote, if it was refused."""
 
     def lines(self) -> Iterator[Line]:
         """Every line, in the order of the document."""
@@ -114,6 +134,10 @@ class Letter:
     note: str = ""
     """Why the rules' letter is used although a model is configured."""
     subject: Line = field(default=EMPTY)
+    disclosure: Line = EMPTY
+    """The sentence that says that a model wrote it; the operator's own words."""
+    dropped: DroppedText | None = None
+    """The letter that a model wrote, if it was refused."""
 
     def body(self) -> Iterator[Line]:
         """The lines from the salutation to the name at the end."""
@@ -121,6 +145,7 @@ class Letter:
         yield from self.paragraphs[:1]
         yield from self.facts
         yield from self.paragraphs[1:]
+        yield from filter(None, (self.disclosure,))
         yield self.closing
         yield self.name
 

@@ -5,9 +5,11 @@ The form comes first, so that questions which may reject the application are kno
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -15,9 +17,14 @@ import sqlalchemy as sa
 from interlock import ai
 from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer
+from interlock.apps.jobs.autoapply.documents import write_letter
+from interlock.apps.jobs.autoapply.documents.model_tailor import choice_of_model
 from interlock.apps.jobs.autoapply.documents.model_writer import letter_with_model
+from interlock.apps.jobs.autoapply.documents.preparing import Documents
 from interlock.apps.jobs.autoapply.documents.preparing import prepare as make_documents
-from interlock.apps.jobs.autoapply.documents.values import Letter, Line, Piece
+from interlock.apps.jobs.autoapply.documents.read_back import FactLost
+from interlock.apps.jobs.autoapply.documents.rendering import RenderError
+from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter, Line, Piece
 from interlock.apps.jobs.autoapply.errors import GenerationTimeout, InvalidJobUrl, ModelQuotaExceeded
 from interlock.apps.jobs.autoapply.machine import PREPARING, READY_TO_SUBMIT
 from interlock.apps.jobs.autoapply.models import Application
@@ -38,6 +45,9 @@ from interlock.engine import Claim, artifacts
 from interlock.engine.application import Unit, require_claim
 from interlock.machine import WORKER, Actor, Go, LimitReached, Outcome, WorkError
 from interlock.worker import Task
+
+T = TypeVar("T")
+log = logging.getLogger("interlock.autoapply")
 
 
 class NotPrepared(WorkError):
@@ -70,8 +80,7 @@ def prepare(task: Task[Application]) -> Outcome:
     adapter = adapter_for(posting, settings)
     form = packets.fill(packets.read_form(adapter, posting), read, given.seeker.profile, given.bank, context)
     task.save({"knockouts": len(form.knockouts), "open_questions": len(form.open_questions), "adapter": adapter.name})
-    letter = _letter(task, read, given.seeker, settings)
-    documents = make_documents(read, given.seeker, match_posting(read, given.seeker), letter=letter)
+    documents = _documents(task, read, given.seeker, settings)
     form = packets.with_letter(form, documents.letter.text, context)
     claims = packets.claims_of(documents, given.seeker, read)
     packet = packets.packet_from(given.row, given.profile_digest, documents, form)
@@ -82,7 +91,7 @@ def prepare(task: Task[Application]) -> Outcome:
         "cover_letter": hashes["letter.pdf"],
         "packet_hash": packet.packet_hash,
         "packet_inputs": packets.inputs_of(given.row, given.profile_digest, form.questions, given.bank, context),
-        "doubts": _doubts(form, claims),
+        "doubts": _doubts(form, claims, packets.dropped_texts(documents)),
         "open_questions": len(form.open_questions),
         "knockouts": len(form.knockouts),
         "adapter": adapter.name,
@@ -104,33 +113,56 @@ def material(
     return Material(row, found[0], found[1], answers.bank(conn, workspace), stored)
 
 
-def _letter(task: Task[Application], posting: ReadPosting, seeker: Seeker, settings: JobsSettings) -> Letter | None:
-    """The model's letter where one is configured; None for the letter by rules."""
+def _documents(task: Task[Application], posting: ReadPosting, seeker: Seeker, settings: JobsSettings) -> Documents:
+    """Resume and letter: by rules, or with what a model chose and wrote where one is configured."""
+    match = match_posting(posting, seeker)
     if not ai.configured(task):
-        return None
+        return make_documents(posting, seeker, match)
+    choice = _asked(lambda: choice_of_model(task, posting, seeker))
+    letter = _letter(task, posting, seeker, settings)
     try:
-        letter = letter_with_model(task, posting, seeker)
+        return make_documents(posting, seeker, match, letter=letter, choice=choice)
+    except (RenderError, FactLost) as error:
+        # Characters that no font has, or more than a page: the rules' documents can be made.
+        said = f"the model's text cannot be set as a document: {error}"
+        ruled = write_letter(posting, seeker)
+        return make_documents(posting, seeker, match, letter=replace(ruled, note=said[:500]))
+
+
+def _letter(task: Task[Application], posting: ReadPosting, seeker: Seeker, settings: JobsSettings) -> Letter | None:
+    """The model's letter; None for the letter by rules."""
+    letter = _asked(lambda: letter_with_model(task, posting, seeker))
+    if letter is not None and letter.method == "model" and settings.autoapply.model_line:
+        return replace(letter, disclosure=Line((Piece(settings.autoapply.model_line),)))
+    return letter
+
+
+def _asked(ask: Callable[[], T]) -> T | None:
+    """The model's answer; None where another call would end the same, so that the rules do it."""
+    try:
+        return ask()
     except ai.BudgetSpent as error:
         raise LimitReached(str(error), until=error.until) from error
     except ai.ModelQuota as error:
         raise ModelQuotaExceeded(str(error), retry_after=error.retry_after) from error
     except (ai.ModelTimeout, ai.ModelUnavailable) as error:
         raise GenerationTimeout(str(error), retry_after=error.retry_after) from error
-    except ai.ModelError:
-        return None  # another call would end the same, and the rules write a letter
-    if letter.method == "model" and settings.autoapply.model_line:
-        line = Line((Piece(settings.autoapply.model_line),))
-        return replace(letter, paragraphs=(*letter.paragraphs, line))
-    return letter
+    except ai.ModelError as error:
+        log.warning("the rules write instead of the model: %s", error)
+        return None
 
 
-def _doubts(form: Form, claims: dict[str, Any]) -> list[str]:
+def _doubts(form: Form, claims: dict[str, Any], dropped: dict[str, DroppedText]) -> list[str]:
     """Why a person has to look at the packet, whatever the rule says."""
+    refused = [
+        f"a model wrote in the {name} what your profile does not say: {one.named}; the rules wrote it instead"[:300]
+        for name, one in dropped.items()
+    ]
     found = [
         f"the {name} says what the profile does not: {', '.join(dict.fromkeys(one.words[:60] for one in part[:5]))}"
         for name, part in claims.items()
     ]
-    return found + [f"may reject you: {one.reason}"[:300] for one in form.knockouts[:5]]
+    return [*found, *refused] + [f"may reject you: {one.reason}"[:300] for one in form.knockouts[:5]]
 
 
 def _keep(
