@@ -64,7 +64,7 @@ def keep_record(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> Non
         details={"error_type": kind} if kind else None,
     )
     if edge.to == WITHDRAWN and instance.data.get("withdraw_reason") == WithdrawReason.RETRIES_EXHAUSTED:
-        _give_up(unit, instance)
+        give_up(unit, instance)
 
 
 def _values(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _continue_record(unit: Unit, instance: Instance) -> None:
     )
 
 
-def _give_up(unit: Unit, instance: Instance) -> None:
+def give_up(unit: Unit, instance: Instance) -> None:
     """Tell the user by mail, and log it as the specification says; the dashboard has the dead letter."""
     row = applications.find(unit.conn, instance.workspace, instance.id)
     error = (row.last_error if row is not None else None) or "it failed too often"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from interlock.apps.jobs import registry
-from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
 from interlock.store import open_store
 from interlock.testing import Trial, VirtualClock
@@ -51,18 +51,23 @@ def world() -> Iterator[World]:
         yield made
 
 
-@pytest.fixture
-def desk(sqlite_url: str, world: World) -> Iterator[Desk]:
+@contextmanager
+def open_pages(url: str, world: World, *, planned: bool = False) -> Iterator[Desk]:
+    """A desk with its pages; with `planned`, new applications get version 2 of the machine."""
     world.faults.clear()
     world.received.clear()
-    given = JobsSettings(
-        private_hosts=[world.host], rate=0, timeout=5, autoapply={"demo_host": world.host, "submit_timeout": 5}
-    )
+    given = {"jobs": sending.settings_for(world.host, planned=planned)}
     with (
-        open_store(sqlite_url, durability="normal", wakeup="poll") as store,
-        open_api(store, clock=VirtualClock(NOW), applications=[registry]) as api,
-        Trial(api.engine, settings={"jobs": given}) as trial,
+        open_store(url, durability="normal", wakeup="poll") as store,
+        open_api(store, clock=VirtualClock(NOW), applications=[registry.configured(given)]) as api,
+        Trial(api.engine, settings=given) as trial,
     ):
         made = Desk(trial, world, Site(api))
         made.profile(**sending.PERSON)
+        yield made
+
+
+@pytest.fixture
+def desk(sqlite_url: str, world: World) -> Iterator[Desk]:
+    with open_pages(sqlite_url, world) as made:
         yield made

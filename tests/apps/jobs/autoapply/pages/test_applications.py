@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from email import message_from_bytes, policy
 from html import unescape
 
 import pytest
 
 from interlock.apps.jobs.autoapply.pages.wording import marked
 from interlock.apps.jobs.autoapply.records import answers, seekers
+from interlock.apps.jobs.world import World
 from tests.apps.jobs.autoapply.office import HERE
-from tests.apps.jobs.autoapply.pages.conftest import LIST, Desk
+from tests.apps.jobs.autoapply.pages.conftest import LIST, Desk, open_pages
+from tests.apps.jobs.autoapply.steps import sending
 from tests.support.site import EVIL
 
 
@@ -183,3 +186,71 @@ def test_the_words_that_a_claim_check_found_are_marked() -> None:
     found = [{"start": 2, "end": 4, "why": "invented"}, {"start": 3, "end": 6, "why": "more"}, {"start": 90, "end": 99}]
     assert marked("0123456789", found) == [("01", ""), ("23", "invented"), ("45", "more"), ("6789", "")]
     assert marked("", found) == []
+
+
+def test_a_posting_that_takes_mail_is_sent_with_a_draft(desk: Desk) -> None:
+    text = "Requirements\n- Python\n- PostgreSQL\nSend your application to crew@kind.example."
+    it = desk.by_hand(description=text)
+    page = desk.site.get(f"{LIST}/{it}").text
+    assert ("Start the mail" in page, "draft.eml" in page) == (True, False), "first the claim"
+    desk.act(it, "open_form")
+    page = unescape(desk.site.get(f"{LIST}/{it}").text)
+    assert f"{LIST}/{it}/draft.eml" in page
+    assert 'href="mailto:crew@kind.example?subject=' in page
+    assert "you, by mail" in page
+    answer = desk.site.get(f"{LIST}/{it}/draft.eml")
+    draft = message_from_bytes(answer.content, policy=policy.default)
+    assert (draft["To"], draft["From"]) == ("crew@kind.example", "Mika Sand <mika@sand.example>")
+    assert [one.get_filename() for one in draft.iter_attachments()] == ["resume.pdf", "letter.pdf"]
+    assert answer.headers["content-disposition"].startswith("attachment")
+    other = desk.apply()
+    assert desk.site.get(f"{LIST}/{other}/draft.eml").status_code == 409
+
+
+def test_a_time_is_chosen_with_the_approval_and_changed_while_it_waits(sqlite_url: str, world: World) -> None:
+    with open_pages(sqlite_url, world, planned=True) as desk:
+        it = desk.apply()
+        assert "Approve for this time" in desk.site.get(f"{LIST}/{it}").text
+        packet = desk.row(it).packet_hash or ""
+        # The clock stands at 2026-05-20 12:00 UTC, which is 05:00 in Los Angeles.
+        answer = desk.act(it, "schedule", packet_hash=packet, at="2026-05-20T08:30")
+        assert "it is sent at that time" in answer.text
+        page = unescape(desk.site.get(f"{LIST}/{it}").text)
+        assert ("2026-05-20 08:30 PDT" in page, 'value="2026-05-20T08:30"' in page) == (True, True)
+        assert (desk.trial.state(it), desk.arrived) == ("scheduled", [])
+        assert desk.act(it, "schedule", at="2026-05-19T08:30").status_code == 409, "in the past"
+        desk.act(it, "schedule", at="2026-05-20T06:00")
+        desk.trial.advance(hours=1)
+        assert (desk.trial.state(it), len(desk.arrived)) == ("submitted", 1)
+        assert "When it is sent" not in desk.site.get(f"{LIST}/{it}").text
+
+
+def test_version_1_offers_no_time(desk: Desk) -> None:
+    it = desk.apply()
+    assert "When it is sent" not in desk.site.get(f"{LIST}/{it}").text
+
+
+def test_what_may_reject_is_shown_before_work_is_spent(desk: Desk) -> None:
+    desk.profile(**{**sending.PERSON, "work_authorisation": [], "years": 2})
+    posting = desk.opening(description="Requirements\n- 15+ years of experience with Python\n")
+    desk.finder.set(posting, outcome="matched")
+    page = unescape(desk.site.get(f"/ui/jobs/postings/{posting}").text)
+    part = page[page.index('id="applying"') :]
+    assert "This may reject you" in part
+    assert "15" in part[: part.index("Sent by")]
+    assert "Interlock, to demo world" in part
+    it = desk.choose(posting)
+    part = desk.site.get(f"/ui/jobs/postings/{posting}").text
+    assert f"/ui/jobs/applications/{it}" in part[part.index('id="applying"') :]
+
+
+def test_what_was_given_up_is_on_the_page_of_the_day(desk: Desk) -> None:
+    it = desk.apply()
+    desk.world.faults.add("server_error", "/tidewater/jobs/")
+    desk.approve(it)
+    desk.trial.advance(hours=2)
+    assert desk.row(it).withdraw_reason == "retries_exhausted"
+    page = desk.site.get("/ui/jobs").text
+    assert f"/ui/jobs/applications/{it}" in page[page.index("Given up</h2>") :]
+    desk.trial.advance(days=8)
+    assert "Given up</h2>" not in desk.site.get("/ui/jobs").text

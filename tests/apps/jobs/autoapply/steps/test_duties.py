@@ -13,7 +13,7 @@ from interlock.apps.jobs.autoapply.steps import duties
 from interlock.apps.jobs.finder import intake
 from interlock.apps.jobs.finder.profile_file import check_profile
 from interlock.engine import LeaseTaken, leases
-from interlock.machine import Fail
+from interlock.machine import OWNER, Actor, Fail
 from tests.apps.jobs.autoapply.office import ANN, HERE, Office
 from tests.apps.jobs.finder.seekers import PROFILE
 
@@ -99,6 +99,16 @@ def test_an_application_that_loses_three_workers_is_withdrawn_with_a_message(off
     assert mail.recipient == "mika@sand.example"
     statuses = [one.status for one in office.engine.read(lambda conn: logs.page(conn, HERE, application=it))]
     assert "failed" in statuses
+
+
+def test_a_failed_application_without_a_retry_is_withdrawn_with_a_message(office: Office) -> None:
+    it = office.choose(office.match())
+    office.engine.force(it, "failed", actor=Actor(OWNER, "boss"), reason="to see what the sweep does")
+    assert office.engine.write(lambda unit: duties.retry_failed(unit, HERE))["withdrawn"] == 1
+    assert (office.trial.state(it), office.row(it).withdraw_reason) == ("withdrawn", "retries_exhausted")
+    assert [one.recipient for one in office.engine.outbox.page().messages if "given up" in one.subject] == [
+        "mika@sand.example"
+    ]
 
 
 def test_a_claim_by_hand_outlives_its_lease_until_the_person_answers(office: Office) -> None:

@@ -161,12 +161,16 @@ class PacketOut(BaseModel):
     packet_hash: str
     resume_text: str
     letter_text: str
+    resume_by: str
+    """`rules`, or `model` where a model chose what the resume shows first."""
     letter_by: str
     letter_note: str
     files: dict[str, str]
     answers: list[dict[str, Any]]
     knockouts: list[dict[str, Any]]
     claim_check: dict[str, list[dict[str, Any]]]
+    dropped: dict[str, dict[str, Any]]
+    """Document → what a model wrote and the claim check refused, with what it found. It is not sent."""
     differences: list[dict[str, Any]]
     hand_over: dict[str, Any] | None
 

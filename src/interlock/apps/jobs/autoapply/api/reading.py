@@ -101,6 +101,23 @@ async def show_packet(service: TheService, who: Caller, id: UUID) -> PacketOut:
 
 
 @endpoint(
+    "GET",
+    "/applications/{id}/draft.eml",
+    summary="The application as a mail",
+    response_class=Response,
+    responses={200: {"content": {"message/rfc822": {}}}},
+)
+async def mail_draft(service: TheService, who: Caller, id: UUID) -> Response:
+    """For postings that take applications by mail: a draft with the letter and the files. Nothing is sent."""
+    settings = settings_in(service.engine.setting("jobs"))
+
+    def read(conn: sa.Connection) -> bytes:
+        return showing.draft(conn, workspace_of_application(conn, id, who), id, settings)
+
+    return _as_file(await service.read(read), "message/rfc822", "application.eml")
+
+
+@endpoint(
     "GET", "/applications/{id}/artifacts/{name}", summary="A file of a packet", response_class=Response, responses=FILE
 )
 async def download(service: TheService, who: Caller, id: UUID, name: str) -> Response:
@@ -114,12 +131,17 @@ async def download(service: TheService, who: Caller, id: UUID, name: str) -> Res
         return found[-1], contents.read(conn, id, found[-1].hash)
 
     row, content = await service.read(read)
+    return _as_file(content, row.media_type, row.name)
+
+
+def _as_file(content: bytes, media_type: str, name: str) -> Response:
+    """Always a download: it is made of what strangers wrote."""
     headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(row.name)}",
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "X-Content-Type-Options": "nosniff",
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
-    return Response(content, media_type=row.media_type, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
 
 
 @endpoint("GET", "/decisions", summary="List decisions of rules", response_model=DecisionsOut)

@@ -10,13 +10,16 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import by_hand, deciding, showing
+from interlock.apps.jobs.autoapply import by_hand, deciding, scheduling, showing
 from interlock.apps.jobs.autoapply.answers import Scope
 from interlock.apps.jobs.autoapply.api.access import workspace_of_application
-from interlock.apps.jobs.autoapply.api.reading import download
-from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, REQUIRES_REVIEW, WITHDRAWN
+from interlock.apps.jobs.autoapply.api.reading import download, mail_draft
+from interlock.apps.jobs.autoapply.following import chosen_time
+from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, READY_TO_SUBMIT, REQUIRES_REVIEW, WITHDRAWN
 from interlock.apps.jobs.autoapply.models import FailureKind, ReviewReason
 from interlock.apps.jobs.autoapply.pages import wording
+from interlock.apps.jobs.autoapply.pages.times import asked_time, field_of, zone_of
+from interlock.apps.jobs.autoapply.planned import SCHEDULED
 from interlock.apps.jobs.autoapply.records import logs
 from interlock.apps.jobs.autoapply.showing import Whole
 from interlock.apps.jobs.finder.intake import settings_in
@@ -28,6 +31,7 @@ from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit
 from interlock.http.problems import BadRequest
 from interlock.machine import Actor
+from interlock.store import moment
 
 router = APIRouter(include_in_schema=False)
 Workspace = Annotated[str, Query(max_length=200)]
@@ -45,15 +49,22 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
     """`workspace` may be named, as in all addresses of these pages; the application has its own."""
     settings = settings_in(v.service.engine.setting("jobs"))
     place = await v.service.read(lambda conn: workspace_of_application(conn, id, v.who))
+    served = v.service.engine.core.served
 
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
         found = showing.whole(conn, place, id)
+        machine = served.get((found.item.machine, found.item.version)) if found.item is not None else None
+        timed = machine is not None and SCHEDULED in machine.states
+        chosen, zone = chosen_time(_data(found)) if timed else None, zone_of(jobs)
         return {
             "found": found,
             "row": found.row,
             "data": _data(found),
             "needed": wording.needed(_data(found)) if found.row.status == REQUIRES_REVIEW else "",
-            "may_do": may_do(found),
+            "may_do": may_do(found, timed=timed),
+            "chosen": chosen,
+            "chosen_field": field_of(chosen, zone) if chosen is not None else "",
+            "zone": zone,
             "packet": _packet(conn, jobs, found, settings),
             "url": web_address(found.row.url),
             "confirmation": web_address(_data(found).get("confirmation_url")),
@@ -71,6 +82,7 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
         kind_of_status=wording.kind_of,
         said_value=wording.said,
         scopes=SCOPES,
+        sent_by=wording.sent_by,
         failures=[one.value for one in FailureKind],
         logged=LOGGED,
     )
@@ -80,8 +92,8 @@ def _data(found: Whole) -> Mapping[str, Any]:
     return found.item.data if found.item is not None and not found.item.erased else {}
 
 
-def may_do(found: Whole) -> set[str]:
-    """What a person can do with the application now."""
+def may_do(found: Whole, *, timed: bool = False) -> set[str]:
+    """What a person can do with the application now. `timed` is whether its life cycle has chosen times."""
     item = found.item
     if item is None or item.erased or item.state == WITHDRAWN:
         return set()
@@ -90,12 +102,16 @@ def may_do(found: Whole) -> set[str]:
         can.add("pause")
     if item.state in (PAUSED, FAILED):
         can.add("resume")
+    if timed and item.state in (*scheduling.BEFORE, READY_TO_SUBMIT):
+        can.add("schedule")
     if item.state != REQUIRES_REVIEW:
         return can
     if item.data.get("review_reason") == ReviewReason.VERIFY_SUBMISSION:
         return can | {"verify"}
     can |= {"reject", "later", "answer"}
-    return can | ({"by_hand"} if by_hand.is_by_hand(item) else {"approve"})
+    if by_hand.is_by_hand(item):
+        return can | {"by_hand"}
+    return can | ({"approve", "schedule"} if timed else {"approve"})
 
 
 def _packet(conn: sa.Connection, jobs: JobsFrame, found: Whole, settings: Any) -> dict[str, Any] | None:
@@ -111,10 +127,17 @@ def _packet(conn: sa.Connection, jobs: JobsFrame, found: Whole, settings: Any) -
         (name, wording.marked(packet[key] or "", check.get(part) or []))
         for name, key, part in (("Resume", "resume_text", "resume"), ("Letter", "letter_text", "letter"))
     ]
+    packet["refused"] = [
+        (part, wording.marked(one.get("text") or "", one.get("findings") or []))
+        for part, one in packet["dropped"].items()
+    ]
     packet["claims"] = [(part, one) for part, some in check.items() for one in some]
     packet["open"] = [one for one in packet["answers"] if one["answer"]["needs_user"]]
     hand = packet["hand_over"]
     packet["form_url"] = web_address(hand["url"]) if hand else None
+    packet["by_mail"] = hand is not None and hand["adapter"] == "email_draft"
+    if packet["by_mail"] and str(hand["url"]).startswith("mailto:"):
+        packet["form_url"] = hand["url"]
     packet["copies"] = (hand["items"] if hand else None) or _usual(jobs, packet)
     return packet
 
@@ -137,6 +160,12 @@ def _usual(jobs: JobsFrame, packet: Mapping[str, Any]) -> list[dict[str, Any]]:
 async def file(v: Reader, id: UUID, name: str) -> Response:
     """The newest file of that name, always as a download: it is made of what strangers wrote."""
     return await download(v.service, v.who, id, name)
+
+
+@router.get("/ui/jobs/applications/{id}/draft.eml")
+async def draft(v: Reader, id: UUID) -> Response:
+    """The application as a mail, where the posting takes it by mail."""
+    return await mail_draft(v.service, v.who, id)
 
 
 # -- what a person decides
@@ -165,6 +194,16 @@ def _not_sent(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason
     return deciding.report(unit, place, id, "failed", actor, kind=kind, retry=retry, reason=reason)
 
 
+def _schedule(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    at = moment(asked_time(unit.conn, place, form["at"]))
+    packet = form.get("packet_hash") or None
+    return scheduling.schedule(unit, place, id, at, actor, packet_hash=packet, reason=reason)
+
+
+def _unschedule(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
+    return scheduling.schedule(unit, place, id, None, actor, reason=reason)
+
+
 def _plain(do: Callable[..., Instance]) -> Do:
     def run(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
         return do(unit, place, id, actor, reason=reason)
@@ -187,6 +226,8 @@ ACTIONS: dict[str, tuple[str, Do]] = {
     "resume": ("Resumed.", _plain(deciding.resume)),
     "withdraw": ("Withdrawn.", _plain(deciding.withdraw)),
     "prepare": ("It is prepared again.", _plain(deciding.prepare_again)),
+    "schedule": ("Kept: it is sent at that time.", _schedule),
+    "unschedule": ("Kept: it is sent as soon as it is ready.", _unschedule),
     "open_form": ("The job is yours until you say how it ended. Open the form and send it.", _open_form),
     "submitted": ("Kept: you submitted it.", _submitted),
     "failed": ("Kept: it failed.", _not_sent),

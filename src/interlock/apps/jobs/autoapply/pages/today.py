@@ -22,6 +22,7 @@ from interlock.apps.jobs.autoapply.machine import (
 )
 from interlock.apps.jobs.autoapply.models import ReviewReason
 from interlock.apps.jobs.autoapply.pages import wording
+from interlock.apps.jobs.autoapply.planned import VALIDATING
 from interlock.apps.jobs.autoapply.records import applications, rules, seekers
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.autoapply.rules import Use, daily_limit, usage_of
@@ -35,7 +36,9 @@ MOST_WAITING = 500
 """Applications that are looked at to find those that have waited longest."""
 SHOWN = 8
 STUCK_AFTER = span(timedelta(hours=24))
-BUSY = (QUEUED, PREPARING, READY_TO_SUBMIT, FAILED)
+GIVEN_UP_FOR = span(timedelta(days=7))
+"""How long an application that was given up stays on the page."""
+BUSY = (QUEUED, VALIDATING, PREPARING, READY_TO_SUBMIT, FAILED)
 """States in which nobody is waited for."""
 
 
@@ -75,6 +78,7 @@ def today(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
         "apply_due": [(one, known[one.application_id]) for one in due if one.application_id in known],
         "apply_left": left(conn, jobs.workspace, now),
         "apply_stuck": stuck(conn, jobs.workspace, now)[:SHOWN],
+        "apply_given_up": applications.given_up(conn, jobs.workspace, now - GIVEN_UP_FOR, SHOWN),
         "apply_stopped": seekers.stopped(conn, jobs.workspace),
         "kind_of_status": wording.kind_of,
     }

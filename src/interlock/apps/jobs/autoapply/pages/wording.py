@@ -11,6 +11,7 @@ from interlock.apps.jobs.finder.profile import WantedSalary
 
 KINDS = {
     "queued": "work",
+    "validating": "work",
     "preparing": "work",
     "ready_to_submit": "work",
     "requires_review": "person",
@@ -49,6 +50,12 @@ def needed(data: Mapping[str, Any]) -> str:
     if reason == ReviewReason.SUBMIT_BY_HAND:
         return "Say how it ended" if data.get("run_id") else "Send it yourself"
     return "Approve or reject its packet"
+
+
+def sent_by(adapter: str) -> str:
+    """Who sends it, and how."""
+    by_hand = {"assisted": "you, with the site's form", "email_draft": "you, by mail"}
+    return by_hand.get(adapter) or f"Interlock, to {adapter.replace('_', ' ')}"
 
 
 def marked(text: str, findings: Iterable[Mapping[str, Any]]) -> list[Piece]:

@@ -16,6 +16,8 @@ from interlock.store import Micros
 BY_RULE, BY_PERSON, IMPORTED = "rule", "person", "import"
 ENDED = ("submitted", "withdrawn", "interview_requested")
 """States in which nothing is sent any more."""
+GIVEN_UP = ("retries_exhausted", "invalid_url")
+"""Reasons for a withdrawal that the user did not choose, and that say nothing about the job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,17 @@ def page(
     if after is not None:
         query = query.where(T.c.id < after)
     return _rows(conn, query.order_by(T.c.id.desc()).limit(limit))
+
+
+def given_up(conn: sa.Connection, workspace: str, since: Micros, limit: int) -> list[ApplicationRow]:
+    """What was given up since then, the latest first."""
+    query = sa.select(T).where(
+        T.c.workspace == workspace,
+        T.c.status == "withdrawn",
+        T.c.withdraw_reason.in_(GIVEN_UP),
+        T.c.status_at > since,
+    )
+    return _rows(conn, query.order_by(T.c.status_at.desc()).limit(limit))
 
 
 def counts(conn: sa.Connection, workspace: str) -> dict[str, int]:

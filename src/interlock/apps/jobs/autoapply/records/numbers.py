@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from interlock.apps.jobs.autoapply.records.applications import GIVEN_UP
 from interlock.apps.jobs.tables import applied as T
 from interlock.store import SECOND, Micros, span
 
@@ -20,8 +21,6 @@ STALE = span(timedelta(hours=48))
 SENT = ("submitted", "interview_requested")
 SAMPLES = 10
 """How many samples a rate or a mean needs before an alert is judged by it."""
-BROKEN = ("retries_exhausted", "invalid_url")
-"""Reasons for a withdrawal that count as failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def numbers(conn: sa.Connection, now: Micros, workspace: str | None = None) -> N
     lag, lagging = _lag(conn, mine, now, since)
     ends = _ends(conn, mine, since)
     submitted = sum(ends.get((status, ""), 0) for status in SENT)
-    broken = sum(many for (status, why), many in ends.items() if status == "failed" or why in BROKEN)
+    broken = sum(many for (status, why), many in ends.items() if status == "failed" or why in GIVEN_UP)
     ended = sum(ends.values())
     tries = conn.execute(
         sa.select(sa.func.count(), sa.func.sum(sa.case((T.c.attempt_count > 1, 1), else_=0))).where(

@@ -15,7 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import by_hand, enqueueing
-from interlock.apps.jobs.autoapply.following import addresses
+from interlock.apps.jobs.autoapply.following import addresses, give_up
 from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, application
 from interlock.apps.jobs.autoapply.models import WithdrawReason
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, rules, seekers
@@ -167,6 +167,7 @@ def retry_failed(unit: Unit, workspace: str | None = None) -> dict[str, int]:
             fire(unit, it.id, "withdraw", SYSTEM_ACTOR, reason="no retry is left")
             change(unit, it, {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}, SYSTEM_ACTOR)
             applications.update(unit, it.id, withdraw_reason=WithdrawReason.RETRIES_EXHAUSTED.value)
+            give_up(unit, it)
             found["withdrawn"] += 1
         elif it.due_at is not None and it.due_at + span(MISSED) <= unit.now:
             fire(unit, it.id, it.due_event, SYSTEM_ACTOR, reason="its retry was missed")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -36,6 +36,20 @@ CHECKS = {"stop_domain": "domain on the stop list", "stop_company": "company on 
 """Checks whose names say too little."""
 
 
+class Section(NamedTuple):
+    """What another subject shows on this page."""
+
+    read: Callable[[sa.Connection, JobsFrame, Card], Mapping[str, Any]]
+    side: str
+    """The template beside the text."""
+    style: str
+    """Its style sheet."""
+
+
+SECTIONS: list[Section] = []
+"""Filled by the pages of other subjects, which know the finder; it does not know them."""
+
+
 @router.get("/ui/jobs/postings/{id}")
 async def posting(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
@@ -46,7 +60,9 @@ async def posting(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
         company = companies.find(conn, jobs.workspace, row.company_id) if row.company_id else None
         seen = {one.id: one for one in lists.sightings(conn, jobs.workspace, row)}
         alike = postings.alike(conn, jobs.workspace, row.group_key)
+        more = {name: value for section in SECTIONS for name, value in section.read(conn, jobs, card).items()}
         return {
+            **more,
             "card": card,
             "row": row,
             "posting": card.posting,
@@ -60,7 +76,7 @@ async def posting(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
             **_results(conn, jobs, card, company),
         }
 
-    return await show(v, "posting.html", workspace, read, parts=wording.PARTS, checks=CHECKS)
+    return await show(v, "posting.html", workspace, read, parts=wording.PARTS, checks=CHECKS, sections=SECTIONS)
 
 
 def _results(conn: sa.Connection, jobs: JobsFrame, card: Card, company: companies.CompanyRow | None) -> dict[str, Any]:
