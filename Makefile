@@ -6,8 +6,9 @@ READY := $(VENV)/ready
 PEERS := $(VENV)/peers
 CLAUDE := $(VENV)/claude
 CLIENTS := $(VENV)/clients/ready
+DOCS := $(VENV)/docs/ready
 
-.PHONY: setup run test test-claude quick browser check bench screenshots soak clean
+.PHONY: setup run test test-claude quick browser check docs bench screenshots soak clean
 
 setup: $(READY)
 
@@ -58,10 +59,22 @@ browser:  ## Chromium for the tests of pages, from the system's packages where t
 		echo "no Chromium here: the tests of pages in a browser are skipped"
 
 check: setup  ## Lint, types, layers.
-	$(BIN)/ruff check src tests bench examples
-	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench examples docs/site
+	$(BIN)/ruff format --check src tests bench examples docs/site
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(DOCS)  ## The documentation as a site in build/docs/html, with a reference of the library made of docstrings.
+	$(PYTHON) -m docs.site build/docs
+	cd build/docs && $(CURDIR)/$(VENV)/docs/bin/zensical build --strict --config-file zensical.toml
+	@echo "to read it: $(PYTHON) -m http.server --bind 127.0.0.1 --directory build/docs/html 8421"
+
+# Only what builds the site: it reads the code without importing it, so it needs neither the product nor `make setup`.
+$(DOCS): pyproject.toml
+	$(PYTHON) -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check --group docs
+	@touch $(DOCS)
 
 bench: $(PEERS)  ## Work items per second, against raw SQL and other systems in the same run; how it grows; how it rests.
 	$(BIN)/python -m bench
@@ -77,4 +90,4 @@ soak: setup  ## What is too long for every day: random kills, the model, the wil
 	INTERLOCK_SOAK=1 $(BIN)/python -m pytest -n auto -m "soak or longer"
 
 clean:
-	rm -rf $(VENV) data .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) data build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The documentation as a site, from the same files: `make docs`."""
