@@ -49,8 +49,7 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 def test_machine_list_knows_all_nine(tmp_path: Path) -> None:
     done = interlock("machine", "list", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for name in MACHINES:
-        assert f" {name} " in done.stdout
+    assert {line.partition(" ")[0] for line in done.stdout.splitlines()} >= set(MACHINES)
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -69,7 +69,7 @@ def test_a_login_link_is_for_the_owner_unless_somebody_is_named(home: Path) -> N
         (("user", "disable", "owner"), 1, "is the last owner"),
         (("user", "add", "ann", "--role", "king"), 2, "king"),
         (("token", "create", "x", "--scope", "rule"), 1, "'rule' is not a scope"),
-        (("token", "revoke", "7"), 2, "'7' is not an id"),
+        (("token", "revoke", "7"), 1, "'7' is not a token id"),
         (("user", "list", "--wide", "--nothing"), 2, "--nothing"),
         (("login-link", "nobody"), 1, "there is nobody called 'nobody'"),
     ],

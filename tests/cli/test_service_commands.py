@@ -6,12 +6,13 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from interlock.engine import Engine
+from interlock.engine import Engine, Result
 from interlock.engine.application import send
-from interlock.machine import Message
+from interlock.machine import Ask, Fail, Go, Message, Outcome, Review
 from interlock.watch import alerts
 from interlock.watch.rule_values import RuleResult
 from interlock.watch.rules import Rule
@@ -60,7 +61,10 @@ def test_a_schedule_is_set_paused_resumed_run_and_removed(post: Path) -> None:
     [
         (("set", "x", "letter", "every day"), "'every day'"),
         (("set", "x", "lettre", "0 0 * * *"), "lettre"),
-        (("set", "x", "letter", "0 0 * * *", "--data", "[1]"), "--data must be a JSON object, not [1]"),
+        (
+            ("set", "x", "letter", "0 0 * * *", "--data", "[1]"),
+            "--data must be a JSON object, such as '{\"name\": 1}', not '[1]'",
+        ),
         (("run", "nope"), "there is no schedule 'nope' in workspace 'default'"),
     ],
 )
@@ -124,3 +128,105 @@ def test_a_bulk_action_asks_first_and_refuses_an_empty_filter(post: Path) -> Non
     assert not any(one["finished_at"] for one in given(post, "instance", "list")["instances"])
     assert "is not a filter" in call(post, "bulk", "run", "pause", "--filter", "letter", "--yes").err
     assert "is not a filter" in call(post, "bulk", "run", "pause", "--filter", "machine=", "--yes").err
+
+
+def finished(post: Path, outcome: Outcome) -> None:
+    """A worker finishes the step of the oldest letter so."""
+    with opened(post) as engine:
+        [claim] = engine.claim(UUID(int=1), ["letter"], 1)
+        engine.finish([Result(claim, outcome)])
+
+
+def test_an_instance_is_created_with_key_and_labels_and_forced_with_a_reason(post: Path) -> None:
+    made = given(
+        post,
+        "instance",
+        "create",
+        "letter",
+        "--data",
+        '{"to": "dan"}',
+        "--key",
+        "dan",
+        "--label",
+        "city=Oslo",
+        "--as",
+        "ann",
+    )
+    assert (made["key"], made["data"], made["state"]) == ("dan", {"to": "dan"}, "writing")
+    for filters in (("--label", "city=Oslo"), ("--text", "dan"), ("--workspace", "default", "--key", "dan")):
+        assert [one["id"] for one in given(post, "instance", "list", *filters)["instances"]] == [made["id"]]
+    assert given(post, "instance", "list", "--in-state-for", "1")["instances"] == []
+    forced = given(post, "instance", "force", made["id"][-8:], "torn", "--reason", "sent by hand", "--as", "ann")
+    assert forced["state"] == "torn"
+    last = given(post, "instance", "history", made["id"])[-1]
+    assert (last["kind"], last["actor"], last["payload"]["reason"]) == ("forced", "owner:ann", "sent by hand")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("instance", "create", "lettre"), "lettre"),
+        (("instance", "create", "letter", "--data", "to=dan"), "given: 'to=dan'"),
+        (("instance", "create", "letter", "--label", "Oslo"), "'Oslo' is not a label"),
+        (("instance", "create", "letter", "--workspace", "nope"), "there is no workspace 'nope'"),
+        (("schedule", "set", "x", "letter", "0 0 * * *", "--workspace", "nope"), "there is no workspace 'nope'"),
+        (("review", "show", "nope"), "'nope' is not a review id"),
+        (("dead-letter", "show", "nope"), "'nope' is not a dead letter id"),
+        (("bulk", "stop", "nope"), "'nope' is not a bulk action id"),
+        (("alert", "set", "slow", "lag", "> 1"), "lag"),
+        (("alert", "set", "slow", "queue_lag", "60"), "'60' is not a condition"),
+        (("alert", "remove", "dead_letters"), "it is built in"),
+    ],
+)
+def test_what_is_wrong_is_named(post: Path, arguments: tuple[str, ...], words: str) -> None:
+    done = call(post, *arguments)
+    assert done.code in {1, 2}
+    assert words in done.err
+
+
+def test_a_review_is_shown_with_its_evidence_and_claimed(post: Path) -> None:
+    shown = Review("Is it polite?", {"yes": "", "no": ""})
+    finished(post, Go("signing", asks=(Ask("polite", shown, {"text": "Dear Ann,\x1b[31m\nyours"}),)))
+    [question, review] = sorted(given(post, "review", "list"), key=lambda one: str(one["title"]))
+    evidence = call(post, "review", "show", question["id"][-8:]).out
+    assert evidence.startswith("Is it polite?\n")
+    assert "text:\n  Dear Ann,·[31m\n  yours\n" in evidence
+    assert "decisions   sign, tear\n" in call(post, "review", "show", review["id"]).out
+    assert call(post, "review", "claim", review["id"], "--as", "ann").out.startswith("claimed by user:ann until ")
+    refused = call(post, "review", "decide", review["id"], "sign", "--as", "bob")
+    assert (refused.code, "is being worked on by user:ann" in refused.err) == (1, True)
+    assert "claimed by  user:ann until" in call(post, "review", "show", review["id"]).out
+    assert call(post, "review", "release", review["id"], "--as", "ann").out == "released: Sign it?\n"
+    assert call(post, "review", "decide", review["id"], "sign", "--as", "bob").code == 0
+    assert "decided     sign by user:bob" in call(post, "review", "show", review["id"]).out
+
+
+def test_a_dead_letter_is_shown_with_its_error_and_data(post: Path) -> None:
+    finished(post, Fail(ValueError("no ink\x1b[31m left")))
+    [dead] = given(post, "dead-letter", "list")
+    shown = call(post, "dead-letter", "show", dead["id"][-8:]).out
+    assert shown.startswith("ValueError: no ink·[31m left\n")
+    assert f"step      writing of letter {dead['instance_id']}, after 1 attempts" in shown
+    assert given(post, "dead-letter", "show", dead["id"])["error"]["type"] == "ValueError"
+
+
+def test_a_rule_of_ones_own_is_set_and_removed(post: Path) -> None:
+    made = given(post, "alert", "set", "slow", "queue_lag", ">= 60", "--machine", "letter", "--for", "2")
+    assert (made["op"], made["threshold"], made["machine"], made["for"]) == (">=", 60, "letter", "PT2M")
+    assert "slow" in call(post, "alert", "rules").out
+    assert call(post, "alert", "remove", "slow").out == "rule slow is removed\n"
+    assert "slow " not in call(post, "alert", "rules").out
+
+
+def test_the_action_log_is_listed_by_person_action_and_day(post: Path) -> None:
+    call(post, "halt", "start", "letter", "--reason", "no ink", "--as", "ann")
+    call(post, "halt", "end", "letter", "--as", "bob")
+    everything = given(post, "audit", "actions")["actions"]
+    assert [one["actor"] for one in everything] == ["owner:bob", "owner:ann"]
+    [one] = given(post, "audit", "actions", "--actor", "ann", "--what", everything[1]["what"])["actions"]
+    assert (one["target"], one["details"]["reason"]) == ("letter", "no ink")
+    assert given(post, "audit", "actions", "--from", "2001-01-01", "--to", "2001-01-02")["actions"] == []
+    page = call(post, "audit", "actions", "--limit", "1").out
+    assert "owner:bob" in page
+    assert "continue with --after" in page
+    assert "'yesterday'" in call(post, "audit", "actions", "--from", "yesterday").err

@@ -1,7 +1,8 @@
-"""`interlock alert`: what is wrong, and the rules that say so."""
+"""`interlock alert`: what is wrong, and the rules that report it."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ from interlock.cli.users import by
 from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, audit_settings, id_of, opened
 from interlock.console.printing import As, Json, as_json, short, table, times_shown, when
 
-app = typer.Typer(rich_markup_mode=None, help="Alerts: list, acknowledge, list rules.", no_args_is_help=True)
+app = typer.Typer(rich_markup_mode=None, help="Alerts: list, acknowledge, change the rules.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -71,3 +72,61 @@ def rules(
         ("name", "measures", "condition", "of"),
         [(r.name, r.metric, f"{r.op} {r.threshold:g}", r.machine or "all machines") for r in found],
     )
+
+
+@app.command("set")
+def set_(
+    name: Annotated[str, typer.Argument(help="The rule's name.")],
+    metric: Annotated[str, typer.Argument(help="What it measures; an error lists the metrics.")],
+    condition: Annotated[
+        str, typer.Argument(help="A comparison with the threshold: '> 300'. Seconds, parts or counts.")
+    ],
+    machine: Annotated[str | None, typer.Option(help="Of this machine, or `each`; else of all together.")] = None,
+    state: Annotated[str | None, typer.Option(help="The state that state_count counts.")] = None,
+    minutes: Annotated[float, typer.Option("--for", min=0, help="Minutes that it must last before it opens.")] = 0,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(help="Who is told: mail:ann@example.com or webhook:NAME; may be given several times."),
+    ] = None,
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Create a rule of your own, or replace the one of this name."""
+    from interlock.watch import rules as alert_rules
+
+    op, threshold = _condition(condition)
+    given = {"name": name, "metric": metric, "op": op, "threshold": threshold, "machine": machine, "state": state}
+    with opened(database, apps) as engine:
+        rule = {**given, "for": minutes * 60, "notify": tuple(notify or ())}
+        made = engine.write(lambda unit: alert_rules.put(unit, rule, by(user)))
+    if in_json:
+        as_json(made.model_dump(mode="json", by_alias=True))
+    else:
+        typer.echo(f"rule {made.name}: {made.metric} {made.op} {made.threshold:g}, of {made.machine or 'all machines'}")
+
+
+def _condition(text: str) -> tuple[str, float]:
+    found = re.fullmatch(r"\s*([<>]=?)\s*(\S+)\s*", text)
+    try:
+        if found:
+            return found[1], float(found[2])
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"{text!r} is not a condition; write it as '> 300', '>= 0.2' or '< 1'")
+
+
+@app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="The rule's name.")],
+    user: As = "",
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Remove a rule of your own; its alerts close."""
+    from interlock.watch import rules as alert_rules
+
+    with opened(database, apps) as engine:
+        engine.write(lambda unit: alert_rules.remove(unit, name, by(user)))
+    typer.echo(f"rule {name} is removed")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, Config, Database, audit_settings, opened, store_of
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, audit_settings, opened, store_of
+from interlock.console.printing import Json, as_json, table, times_shown, when
 
 if TYPE_CHECKING:
     from interlock.config import Settings
     from interlock.engine import Verdict
     from interlock.engine.audit.checkpoints import Checkpoint
 
-app = typer.Typer(
-    rich_markup_mode=None, help="The audit: verify that nobody changed the history.", no_args_is_help=True
-)
+app = typer.Typer(rich_markup_mode=None, help="The audit: verify the history, list actions.", no_args_is_help=True)
 
 
 @app.command()
@@ -79,6 +79,52 @@ def _kept(settings: Settings, against: str) -> list[Checkpoint]:
         return checkpoints.from_argument(against)
     file = settings.audit.file
     return checkpoints.from_argument(str(file)) if file is not None and file.exists() else []
+
+
+@app.command()
+def actions(
+    actor: Annotated[str | None, typer.Option(help="Only by this person or token.")] = None,
+    what: Annotated[str | None, typer.Option(help="Only this action, as the list names it.")] = None,
+    workspace: Annotated[str | None, typer.Option("--workspace", help="Only of this workspace.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--from", formats=["%Y-%m-%d"], help="From this day on (UTC).")
+    ] = None,
+    until: Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Up to this day (UTC).")] = None,
+    after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """List what people and tokens did outside of histories: logins, roles, tokens, schedules, bulk actions."""
+    from interlock.engine import secrets
+    from interlock.people import actions as log
+    from interlock.store import micros
+
+    first = micros(since.replace(tzinfo=UTC)) if since is not None else None
+    end = micros(until.replace(tzinfo=UTC) + timedelta(days=1)) if until is not None else None
+    with opened(database, apps) as engine:
+        found = engine.read(
+            lambda conn: log.page(
+                conn, actor=actor, what=what, workspace=workspace, since=first, until=end, after=after, limit=limit
+            )
+        )
+    if in_json:
+        as_json({"actions": [times_shown(one) for one in found.actions], "next": found.next})
+        return
+    table(
+        ("at (UTC)", "who", "what", "target", "workspace", "details"),
+        [
+            (when(a.at), a.actor, a.what, a.target, a.workspace or "", _details(secrets.shown(a.details)))
+            for a in found.actions
+        ],
+    )
+    if found.next is not None:
+        typer.echo(f"continue with --after {found.next}")
+
+
+def _details(details: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in details.items() if value not in (None, "", [], {}))
 
 
 @app.command()

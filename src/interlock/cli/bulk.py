@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from typing import Annotated, Any
-from uuid import UUID
 
 import typer
 
 from interlock.cli.users import by
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, bars, table, times_shown, when
 
 app = typer.Typer(rich_markup_mode=None, help="Bulk actions: run one, list, stop.", no_args_is_help=True)
@@ -109,7 +108,7 @@ def list_(
 
 @app.command()
 def stop(
-    bulk_action: Annotated[UUID, typer.Argument(help="The action's id.")],
+    bulk_action: Annotated[str, typer.Argument(help="The action's id, or the end of it.")],
     user: As = "",
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
@@ -118,5 +117,6 @@ def stop(
     from interlock.engine import bulk
 
     with opened(database, apps) as engine:
-        done = engine.write(lambda unit: bulk.stop(unit, bulk_action, by(user)))
+        id = id_of(engine, "bulk action", bulk_action)
+        done = engine.write(lambda unit: bulk.stop(unit, id, by(user)))
     typer.echo(f"{done.action} is {done.status} after {done.done:,}")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
-from interlock.console.printing import As, Json, as_json, login, table, when
+from interlock.console.printing import As, Json, as_json, clean, login, table, when
 
 if TYPE_CHECKING:
     from interlock.engine import Filter
 
-app = typer.Typer(rich_markup_mode=None, help="Dead letters: list, retry, resolve, discard.", no_args_is_help=True)
+app = typer.Typer(
+    rich_markup_mode=None, help="Dead letters: list, show, retry, resolve, discard.", no_args_is_help=True
+)
 MachineName = Annotated[str | None, typer.Option("--machine", help="Only of this machine.")]
 Fingerprint = Annotated[str | None, typer.Option("--fingerprint", help="Only with this fingerprint of the error.")]
 ErrorType = Annotated[str | None, typer.Option("--error", help="Only with this type of error.")]
@@ -60,6 +63,33 @@ def list_(
             for d in found
         ],
     )
+
+
+@app.command()
+def show(
+    letter: Annotated[str, typer.Argument(help="The dead letter's id, or the end of it.")],
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Show a dead letter: its error, where it was raised, and the data of its step."""
+    from interlock.engine import secrets
+
+    with opened(database, apps) as engine:
+        found = engine.dead_letters.get(id_of(engine, "dead letter", letter))
+    if in_json:
+        as_json({**asdict(found), "error": secrets.shown(found.error), "data": secrets.shown(found.data)})
+        return
+    error = secrets.shown(found.error)
+    typer.echo(f"{clean(found.error_type)}: {clean(str(error.get('message', '')))}")
+    for place in error.get("where") or ():
+        typer.echo(f"  at {clean(str(place))}")
+    typer.echo(f"\nstep      {found.step} of {found.machine} {found.instance_id}, after {found.attempts} attempts")
+    closed = f" by {found.closed_by} at {when(found.closed_at)} UTC" if found.closed_at is not None else ""
+    typer.echo(f"status    {found.status}{closed}, since {when(found.at)} UTC")
+    if found.note:
+        typer.echo(f"note      {clean(found.note)}")
+    typer.echo(f"data      {json.dumps(secrets.shown(found.data), ensure_ascii=False)}")
 
 
 @app.command()

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
+from interlock.cli.users import by, require_workspace
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, json_object, opened
 from interlock.console.printing import As, Json, as_json, described, login, table, when
 
 if TYPE_CHECKING:
@@ -25,6 +26,13 @@ def list_(
     state: Annotated[str | None, typer.Option(help="Only in this state.")] = None,
     error: Annotated[str | None, typer.Option(help="Only with a last error of this type.")] = None,
     key: Annotated[str | None, typer.Option(help="Only with this key.")] = None,
+    workspace: Annotated[str | None, typer.Option("--workspace", help="Only of this workspace.")] = None,
+    label: Annotated[str | None, typer.Option(help="Only with this label, as name=value.")] = None,
+    text: Annotated[str | None, typer.Option(help="Only with this text in key, labels or data.")] = None,
+    hours: Annotated[
+        float | None, typer.Option("--in-state-for", min=0, help="Only so many hours in its state.")
+    ] = None,
+    paused: Annotated[bool, typer.Option("--paused", help="Only paused ones.")] = False,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only unfinished ones.")] = False,
     after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
@@ -33,9 +41,22 @@ def list_(
     apps: App = None,
 ) -> None:
     """List instances, newest first."""
+    from datetime import timedelta
+
     from interlock.engine.listing import Where
 
-    where = Where(machine=machine, state=state, error=error, key=key, finished=False if unfinished else None)
+    where = Where(
+        machine=machine,
+        state=state,
+        workspace=workspace,
+        key=key,
+        label=_label(label) if label is not None else None,
+        error=error,
+        finished=False if unfinished else None,
+        paused=True if paused else None,
+        in_state_for=timedelta(hours=hours) if hours is not None else None,
+        text=text,
+    )
     with opened(database, apps) as engine:
         page = engine.page(where, after=after, limit=limit)
         total = engine.count(where)
@@ -125,6 +146,42 @@ def _why(payload: dict[str, Any]) -> str:
 
 
 @app.command()
+def create(
+    machine: Annotated[str, typer.Argument(help="The machine's name.")],
+    data: Annotated[str, typer.Option(help="Its data, as a JSON object.")] = "{}",
+    key: Annotated[str | None, typer.Option(help="Its business key.")] = None,
+    workspace: Annotated[str, typer.Option("--workspace", help="The workspace that it belongs to.")] = "default",
+    priority: Annotated[int, typer.Option(min=0, max=3, help="0 is first, 3 last.")] = 2,
+    labels: Annotated[list[str] | None, typer.Option("--label", help="name=value; may be given several times.")] = None,
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Create an instance; prints its id."""
+    from interlock.machine import USER, Actor
+
+    given, labelled = json_object(data, "--data"), dict(map(_label, labels or ()))
+    with opened(database, apps) as engine:
+        engine.read(lambda conn: require_workspace(conn, workspace))
+        actor = Actor(USER, user or login())
+        made = engine.create(
+            machine, given, key=key, workspace=workspace, priority=priority, labels=labelled, actor=actor
+        )
+    if in_json:
+        as_json(described(made))
+    else:
+        typer.echo(str(made.id))
+
+
+def _label(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise typer.BadParameter(f"{text!r} is not a label; write it as --label name=value")
+    return name.strip(), value.strip()
+
+
+@app.command()
 def fire(
     instance: Id,
     event: Annotated[str, typer.Argument(help="The event; an error lists the allowed ones.")],
@@ -137,15 +194,9 @@ def fire(
     apps: App = None,
 ) -> None:
     """Fire an event as a person."""
-    from interlock.engine import InvalidData
     from interlock.machine import USER, Actor
 
-    try:
-        given = json.loads(data) if data else None
-    except ValueError as error:
-        raise InvalidData(f"--data is not JSON: {error}") from error
-    if given is not None and not isinstance(given, dict):
-        raise InvalidData(f"--data must be a JSON object, not {data}")
+    given = json_object(data, "--data") if data else None
     actor = Actor(USER, user or login())
     with opened(database, apps) as engine:
         id = id_of(engine, "instance", instance)
@@ -202,6 +253,22 @@ def cancel(
     with opened(database, apps) as engine:
         id = id_of(engine, "instance", instance)
         _after(engine.cancel(id, actor=Actor(USER, user or login()), reason=reason), in_json)
+
+
+@app.command()
+def force(
+    instance: Id,
+    state: Annotated[str, typer.Argument(help="The state; an error lists those of its machine.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; it must be given, and the history keeps it.")],
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Put an instance into any state, outside of the declared transitions, as an owner."""
+    with opened(database, apps) as engine:
+        id = id_of(engine, "instance", instance)
+        _after(engine.force(id, state, actor=by(user), reason=reason), in_json)
 
 
 def _after(instance: Any, in_json: bool) -> None:

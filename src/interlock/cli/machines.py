@@ -9,6 +9,7 @@ import typer
 
 from interlock.cli.migrating import migrate
 from interlock.console.options import DEFAULT_DATABASE, App, Database, address, registry_of
+from interlock.console.printing import Json, as_json, table
 
 app = typer.Typer(
     rich_markup_mode=None, help="The machines: list them, show one, migrate its instances.", no_args_is_help=True
@@ -23,16 +24,28 @@ class Format(StrEnum):
 
 
 @app.command("list")
-def list_(apps: App = None) -> None:
+def list_(in_json: Json = False, apps: App = None) -> None:
     """List every machine with the number of its states and transitions."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("machine", "starts in", "states", "transitions", "ends in")
-    for machine in registry_of(apps):
-        ends = [s.name for s in machine.states.values() if s.kind == "final"]
-        table.add_row(machine.name, machine.initial, str(len(machine.states)), str(len(machine.edges)), ", ".join(ends))
-    Console().print(table)
+    registry = registry_of(apps)
+    ends = {machine.name: [s.name for s in machine.states.values() if s.kind == "final"] for machine in registry}
+    if in_json:
+        as_json(
+            [
+                {
+                    "name": machine.name,
+                    "initial": machine.initial,
+                    "states": len(machine.states),
+                    "transitions": len(machine.edges),
+                    "final": ends[machine.name],
+                }
+                for machine in registry
+            ]
+        )
+        return
+    table(
+        ("machine", "starts in", "states", "transitions", "ends in"),
+        [(m.name, m.initial, str(len(m.states)), str(len(m.edges)), ", ".join(ends[m.name])) for m in registry],
+    )
 
 
 @app.command()
@@ -43,15 +56,14 @@ def show(
     apps: App = None,
 ) -> None:
     """Show one machine as a table, as a Mermaid diagram, or as JSON."""
-    import json
-
-    from interlock.machine import as_json, as_mermaid, as_table
+    from interlock.machine import as_json as spec_of
+    from interlock.machine import as_mermaid, as_table
 
     machine = registry_of(apps)[name]
     if format is Format.MERMAID:
         typer.echo(as_mermaid(machine), nl=False)
     elif format is Format.JSON:
-        typer.echo(json.dumps(as_json(machine, _version(database, apps, machine.name, machine.digest())), indent=2))
+        as_json(spec_of(machine, _version(database, apps, machine.name, machine.digest())))
     else:
         typer.echo(as_table(machine, _version(database, apps, machine.name, machine.digest())), nl=False)
 

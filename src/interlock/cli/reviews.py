@@ -1,17 +1,22 @@
-"""`interlock review`: list and decide open reviews."""
+"""`interlock review`: list, show, claim, assign, snooze and decide reviews."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
-from interlock.console.printing import As, Json, as_json, login, table, when
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, json_object, opened
+from interlock.console.printing import As, Json, as_json, clean, login, table, when
 
-app = typer.Typer(rich_markup_mode=None, help="Reviews: list open ones, decide.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from interlock.engine import OpenReview
+
+app = typer.Typer(rich_markup_mode=None, help="Reviews: list open ones, show one, claim, decide.", no_args_is_help=True)
+Which = Annotated[str, typer.Argument(help="The review's id, or the end of it.")]
 
 
 @app.command("list")
@@ -65,8 +70,77 @@ def list_(
 
 
 @app.command()
+def show(review: Which, in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Show what is asked, on which evidence, what can be decided, and what happens without a decision."""
+    from interlock.engine import secrets
+
+    with opened(database, apps) as engine:
+        found = engine.reviews.get(id_of(engine, "review", review))
+        why = engine.explain(found.instance_id)
+    if in_json:
+        as_json({**asdict(found), "evidence": secrets.shown(found.evidence), "explanation": why.sentence})
+        return
+    typer.echo(
+        f"{clean(found.title)}\nreview {found.id} of {found.machine} {found.instance_id}\n{clean(why.sentence)}\n"
+    )
+    for name, value in _lines(found):
+        typer.echo(f"{name:<12}{clean(value)}")
+    for name, value in secrets.shown(found.evidence).items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        typer.echo(f"\n{clean(name)}:")
+        for line in text.splitlines():
+            typer.echo(f"  {clean(line)}")
+
+
+def _lines(found: OpenReview) -> Iterator[tuple[str, str]]:
+    """What is known of a review, without what is empty."""
+    if found.status == "open":
+        yield "decisions", ", ".join(found.decisions)
+    elif found.decision is None:
+        yield "closed", found.closed_reason or found.status
+    else:
+        yield "decided", f"{found.decision} by {found.decided_by} at {when(found.decided_at)} UTC"
+    if found.form:
+        required = found.form.get("required", ())
+        names = [f"{name}{'' if name in required else ' (optional)'}" for name in found.form.get("properties", {})]
+        yield "form", f"{', '.join(names)}; fill it in with --answer '{{…}}'"
+    yield "role", f"{found.role} or above"
+    yield "open since", f"{when(found.opened_at)} UTC"
+    if found.due_at is not None:
+        yield "due", f"{when(found.due_at)} UTC" + (f", then {found.default}" if found.default else "")
+    if found.claimed_by:
+        yield "claimed by", f"{found.claimed_by} until {when(found.claimed_until)} UTC"
+    if found.assigned_to:
+        yield "assigned to", found.assigned_to
+    if found.snoozed_until is not None:
+        yield "snoozed", f"until {when(found.snoozed_until)} UTC"
+
+
+@app.command()
+def claim(review: Which, user: As = "", database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Keep a review for yourself for half an hour, so that nobody else decides it meanwhile."""
+    from interlock.machine import USER, Actor
+
+    with opened(database, apps) as engine:
+        done = engine.reviews.claim(id_of(engine, "review", review), actor=Actor(USER, user or login()))
+    typer.echo(f"claimed by {done.claimed_by} until {when(done.claimed_until)} UTC: {done.title}")
+
+
+@app.command()
+def release(review: Which, user: As = "", database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """Give a review back that you claimed."""
+    from interlock.engine import reviews
+    from interlock.machine import USER, Actor
+
+    with opened(database, apps) as engine:
+        id = id_of(engine, "review", review)
+        done = engine.write(lambda unit: reviews.release(unit, id, Actor(USER, user or login())), name="review")
+    typer.echo(f"released: {done.title}")
+
+
+@app.command()
 def decide(
-    review: Annotated[str, typer.Argument(help="The review's id, or the end of it.")],
+    review: Which,
     decision: Annotated[str, typer.Argument(help="One of its decisions.")],
     answer: Annotated[str | None, typer.Option(help="The filled-in form, as a JSON object.")] = None,
     reason: Annotated[str, typer.Option("--reason", help="Why; the history keeps it.")] = "",
@@ -76,13 +150,9 @@ def decide(
     apps: App = None,
 ) -> None:
     """Decide a review as a person; the first decision counts."""
-    from interlock.engine import InvalidData
     from interlock.machine import USER, Actor
 
-    try:
-        given = json.loads(answer) if answer else None
-    except ValueError as error:
-        raise InvalidData(f"--answer is not JSON: {error}") from error
+    given = json_object(answer, "--answer") if answer else None
     with opened(database, apps) as engine:
         id = id_of(engine, "review", review)
         done = engine.reviews.decide(id, decision, actor=Actor(USER, user or login()), answer=given, reason=reason)
@@ -95,7 +165,7 @@ def decide(
 
 @app.command()
 def assign(
-    review: Annotated[str, typer.Argument(help="The review's id, or the end of it.")],
+    review: Which,
     person: Annotated[str, typer.Argument(help="The person's name; nobody to take it from them.")],
     user: As = "",
     database: Database = DEFAULT_DATABASE,
@@ -125,7 +195,7 @@ def assign(
 
 @app.command()
 def snooze(
-    review: Annotated[str, typer.Argument(help="The review's id, or the end of it.")],
+    review: Which,
     hours: Annotated[float, typer.Argument(min=0, max=8760, help="For how many hours; 0 ends the snooze.")] = 1,
     user: As = "",
     database: Database = DEFAULT_DATABASE,

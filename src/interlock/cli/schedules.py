@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.cli.users import by
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.cli.users import by, require_workspace
+from interlock.console.options import DEFAULT_DATABASE, App, Database, json_object, opened
 from interlock.console.printing import As, Json, as_json, table, times_shown, when
 
 if TYPE_CHECKING:
@@ -67,14 +66,9 @@ def set_(
     apps: App = None,
 ) -> None:
     """Create a schedule, or replace the one of this name."""
-    from interlock.engine import InvalidData, schedules
+    from interlock.engine import schedules
 
-    try:
-        given = json.loads(data)
-    except ValueError as error:
-        raise InvalidData(f"--data is not JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise InvalidData(f"--data must be a JSON object, not {data[:100]}")
+    given = json_object(data, "--data")
     spec = schedules.ScheduleSpec(
         name=name,
         machine=machine,
@@ -85,7 +79,12 @@ def set_(
         overlap=overlap,
         missed=missed,
     )
-    _changed(lambda unit, actor: schedules.put(unit, spec, actor), user, in_json, database, apps)
+
+    def put(unit: Unit, actor: Actor) -> Schedule:
+        require_workspace(unit.conn, workspace)
+        return schedules.put(unit, spec, actor)
+
+    _changed(put, user, in_json, database, apps)
 
 
 @app.command()

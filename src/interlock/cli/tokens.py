@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
 
 import typer
 
 from interlock.cli.users import Where, by
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, table, when
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def list_(
 
 @app.command()
 def revoke(
-    token: Annotated[UUID, typer.Argument(help="The token's id.")],
+    token: Annotated[str, typer.Argument(help="The token's id, or the end of it.")],
     user: As = "",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
@@ -150,7 +149,7 @@ def revoke(
     from interlock.people import People
 
     with opened(database, apps) as engine:
-        gone = People(engine).revoke(token, by(user))
+        gone = People(engine).revoke(id_of(engine, "token", token), by(user))
     if in_json:
         as_json(described(gone))
     else:

@@ -13,6 +13,8 @@ from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
 from interlock.console.printing import As, Json, as_json, login, table, when
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from interlock.machine import Actor
     from interlock.people import People, Person
 
@@ -45,6 +47,14 @@ def by(user: str) -> Actor:
     from interlock.machine import OWNER, Actor
 
     return Actor(OWNER, user or login())
+
+
+def require_workspace(conn: Connection, name: str) -> None:
+    """Refuse a workspace that there is not. The first one need not be in the database of a library."""
+    from interlock.people import OPERATORS, workspaces
+
+    if name != OPERATORS:
+        workspaces.require(conn, name)
 
 
 def described(person: Person) -> dict[str, Any]:
@@ -187,6 +197,36 @@ def role_(
         return people.set_role(person.id, Role(role.value), workspace=workspace, by=by(user))
 
     _changed(name, change, f"is {role.value} of {workspace}", in_json, database, apps)
+
+
+@app.command()
+def leave(
+    name: Name,
+    workspace: Where = "default",
+    user: As = "",
+    in_json: Json = False,
+    database: Database = DEFAULT_DATABASE,
+    apps: App = None,
+) -> None:
+    """Take a person out of a workspace."""
+    from interlock.people import People
+
+    with opened(database, apps) as engine:
+        people = People(engine)
+        person = people.leave(people.find(name).id, workspace, by=by(user))
+    _after(person, f"is no longer in {workspace}", in_json)
+
+
+@app.command()
+def logout(name: Name, user: As = "", database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """End all of a person's sessions; their tokens stay."""
+    from interlock.people import People
+
+    with opened(database, apps) as engine:
+        people = People(engine)
+        person = people.find(name)
+        ended = people.end_all(person.id, by=by(user))
+    typer.echo(f"{person.name} is logged out; {ended} session{'' if ended == 1 else 's'} ended")
 
 
 def _changed(

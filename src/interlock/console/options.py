@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -91,6 +91,21 @@ def id_of(engine: Engine, kind: Named, given: str) -> UUID:
     from interlock.engine import short_ids
 
     return engine.read(lambda conn: short_ids.find(conn, kind, given))
+
+
+def json_object(given: str, option: str) -> dict[str, Any]:
+    """The JSON object that an option has. Raises InvalidData with what was given."""
+    import json
+
+    from interlock.engine import InvalidData
+
+    try:
+        found = json.loads(given)
+    except ValueError as error:
+        raise InvalidData(f"{option} is not JSON: {error}; given: {given[:100]!r}") from error
+    if not isinstance(found, dict):
+        raise InvalidData(f"{option} must be a JSON object, such as '{{\"name\": 1}}', not {given[:100]!r}")
+    return found
 
 
 def audit_settings(database: str, config: Path | None = None, apps: list[str] | None = None) -> Settings:

@@ -13,13 +13,15 @@ from interlock.store import service_tables
 from interlock.store import tables as t
 from interlock.store.sql import hex_of
 
-Named = Literal["instance", "review", "dead letter", "message", "alert"]
+Named = Literal["instance", "review", "dead letter", "message", "alert", "bulk action", "token"]
 TABLES: dict[Named, sa.Table] = {
     "instance": t.instance,
     "review": t.review,
     "dead letter": t.dead_letter,
     "message": t.outbox,
     "alert": service_tables.alert,
+    "bulk action": service_tables.bulk,
+    "token": service_tables.token,
 }
 ENDING = re.compile(r"[0-9a-f-]{4,36}", re.IGNORECASE)
 SHOWN = 3
