@@ -199,7 +199,7 @@ def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
             break
         if (
             written == "and"
-            or re.search(r"\d.*\d\d", written)
+            or re.match(r"\D*+\d.*\d\d", written)
             or (not _NAME_WORD.match(written) and written not in _JOINS)
         ):
             break

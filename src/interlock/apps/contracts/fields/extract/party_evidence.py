@@ -75,7 +75,7 @@ _SIGN = re.compile(
 )
 _SHORT_NAME = re.compile(
     r"(?:(?! and | AND |;)[^()\"]){0,180}(?P<bracket>\([^()]{0,60}?\"[^\"()]{1,60}\"|(?:[Hh]erein|"
-    r"[Hh]ere)\w*[^()\"]{0,60}\")"
+    r"[Hh]ere)\w{0,30}+[^()\"]{0,60}+\")"
 )
 _PLACED = re.compile(r"(?:\b(?:between|among|and|by)|[;)]|\b[12]\.)[\s:,]{0,4}(?:the )?$", re.IGNORECASE)
 """Behind such words a party is named."""
