@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, SecretStr, field_validator
 
-from interlock.apps.sessions.agents.config import BUILT_IN, AgentConfig
+from interlock.apps.sessions.agents.config import BUILT_IN, AgentConfig, LineRules
 from interlock.apps.sessions.repositories.config import Repo, RepoConfig, RepoName, config_of
 from interlock.apps.sessions.sandbox.config import SandboxConfig
 from interlock.config import Table
@@ -127,6 +127,11 @@ class SessionSettings(Table):
         """The agent of this name, or the default one for an empty name; None if there is none."""
         named = name or self.agent
         return self.agents.get(named) or BUILT_IN.get(named)
+
+    def rules_of(self, name: str) -> LineRules | None:
+        """How lines of the agent of this name are read; None if it speaks Claude Code's format, or is not there."""
+        found = self.agent_named(name)
+        return None if found is None else found.rules
 
     def repo_named(self, name: str) -> RepoConfig | None:
         """The repository of this name; None if it is not configured."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.apps.sessions.agents.config import CLAUDE, AgentConfig
+from interlock.apps.sessions.agents.config import CLAUDE
 from interlock.apps.sessions.agents.lines import MAX_LINE, LineReader, parse
 from interlock.apps.sessions.agents.outcome import REASONS, Ending, Stop, outcome_of
 from interlock.apps.sessions.agents.transcript import Transcript
@@ -32,7 +32,7 @@ def read(content: bytes, *, at_once: int = 1 << 20) -> list[Line]:
 def ended(
     content: bytes, exit_code: int | None = 0, stop: Stop | None = None, run: AgentRun = RUN, stderr: str = ""
 ) -> AgentOutcome:
-    transcript = Transcript(run.agent.lines if run.agent.kind == "command" else None)
+    transcript = Transcript()
     for line in read(content):
         transcript.read(line)
     return outcome_of(run, transcript, Ending(exit_code, stop, stderr))
@@ -172,35 +172,3 @@ def test_fields_of_the_wrong_type_raise_nothing(fields: dict[str, Any]) -> None:
     for kind in ("system", "assistant", "user", "result"):
         found = ended(json.dumps({"type": kind, **fields}).encode(), 0)
         assert found.sentence
-
-
-# -- other programs
-
-CODEX = AgentConfig.model_validate(
-    {
-        "command": ["codex"],
-        "lines": {
-            "conversation": {"when": {"type": "thread.started"}, "field": "thread_id"},
-            "answer": {"when": {"type": "item.completed", "item.type": "agent_message"}, "field": "item.text"},
-            "done": {"when": {"type": "turn.completed"}},
-            "failed": {"when": {"type": "turn.failed"}, "field": "error.message"},
-            "input_tokens": {"when": {"type": "turn.completed"}, "field": "usage.input_tokens"},
-        },
-    }
-)
-OTHER = AgentRun(HERE, HERE, CODEX, "Do it", "c1")
-
-
-def test_another_program_is_read_by_its_configuration() -> None:
-    lines: list[dict[str, Any]] = [
-        {"type": "thread.started", "thread_id": "t-1"},
-        {"type": "item.completed", "item": {"type": "agent_message", "text": "Done it."}},
-        {"type": "turn.completed", "usage": {"input_tokens": 7}},
-    ]
-    found = ended(spelled(lines), run=OTHER)
-    assert (found.result, found.answer, found.conversation, found.usage.input_tokens) == (
-        *(Result.DONE, "Done it.", "t-1", 7),
-    )
-    failed = ended(spelled([{"type": "turn.failed", "error": {"message": "no quota"}}]), 1, run=OTHER)
-    assert (failed.result, "no quota" in failed.sentence) == (Result.FAILED, True)
-    assert ended(b"", 0, run=OTHER).result is Result.FAILED, "it never said that it was done"

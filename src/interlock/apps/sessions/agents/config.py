@@ -15,12 +15,22 @@ class LineRule(Table):
     when: dict[str, str] = Field(
         default_factory=dict, description="Fields, as a.b.c, and the text that each must have."
     )
-    field: str = Field("", description="The field with the value, as a.b.c.")
+    field: str = Field(
+        "", description="The field with the value, as a.b.0.c; of several, as `a.b or c.d`, the first that is there."
+    )
+    after: str = Field(
+        "", max_length=200, description="Instead, for a line that is no JSON: how it begins. The rest is the value."
+    )
 
 
 class LineRules(Table):
     """How the lines of a command are read. A line that no rule names is kept as it is."""
 
+    separator: str = Field(
+        "",
+        max_length=200,
+        description="A line that stands before each object, where objects span several lines; else each line is one.",
+    )
     conversation: LineRule | None = Field(None, description="Names the conversation, to resume it.")
     answer: LineRule | None = Field(None, description="Has a text of the agent; the last one is its answer.")
     done: LineRule | None = Field(None, description="Says that the work is done.")
@@ -60,6 +70,11 @@ class AgentConfig(Table):
         if self.kind == "command" and not self.command:
             raise ValueError("an agent of the kind `command` needs `command`: the program and its arguments")
         return self
+
+    @property
+    def rules(self) -> LineRules | None:
+        """How its lines are read; None for those that speak Claude Code's format."""
+        return self.lines if self.kind == "command" else None
 
 
 DEMO = AgentConfig(kind="demo", own_tools=False)

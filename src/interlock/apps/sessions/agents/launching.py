@@ -19,6 +19,8 @@ from interlock.apps.sessions.sandbox.slot import HOME, Slot, command_env
 from interlock.store import private
 
 IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+LONGEST_ARGUMENT = 128 * 1024 - 1
+"""Bytes that Linux takes as one argument."""
 LAUNCHER = Path(__file__).parents[1] / "launch.py"
 PASSED = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 """Variables of the service that every agent gets; none is a secret of Interlock."""
@@ -163,6 +165,12 @@ def _command(run: AgentRun) -> Launch:
     }
     template = agent.resume if run.resume and agent.resume else agent.command
     argv = [_filled(one, words) for one in template]
+    longest = max(len(one.encode()) for one in argv)
+    if longest > LONGEST_ARGUMENT:
+        raise AgentNotStarted(
+            f"the prompt with its files has {longest:,} bytes, and an argument of a program holds {LONGEST_ARGUMENT:,}: "
+            "shorten it, or set prompt_on_stdin for this agent"
+        )
     given = _text(run).encode() if agent.prompt_on_stdin else b""
     if not agent.own_tools:
         if shutil.which(argv[0]) is None:

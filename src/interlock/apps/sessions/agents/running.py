@@ -94,7 +94,7 @@ def recover(wanted: AgentRun, *, after_seq: int, on_line: OnLine) -> AgentOutcom
             return None
         if ended is None:
             spool.kill_rest()
-        transcript, reader = Transcript(_rules(wanted)), LineReader()
+        transcript, reader = Transcript(wanted.agent.rules), _reader(wanted)
         lines = [line for chunk in spool.chunks() for line in reader.feed(chunk)]
         for line in (*lines, *reader.finish()):
             transcript.read(line)
@@ -103,8 +103,9 @@ def recover(wanted: AgentRun, *, after_seq: int, on_line: OnLine) -> AgentOutcom
     return outcome_of(wanted, transcript, _ending(spool, ended or {}, None))
 
 
-def _rules(wanted: AgentRun) -> Any:
-    return wanted.agent.lines if wanted.agent.kind == "command" else None
+def _reader(wanted: AgentRun) -> LineReader:
+    rules = wanted.agent.rules
+    return LineReader(rules.separator if rules is not None else "")
 
 
 def _ending(spool: Spool, ended: Mapping[str, Any], stop: Stop | None) -> Ending:
@@ -237,7 +238,7 @@ class _Attempt:
     ) -> None:
         self._wanted, self._launch, self._spool, self._process = wanted, launch, spool, process
         self._on_line, self._approve = on_line, approve
-        self._reader, self._transcript = LineReader(), Transcript(_rules(wanted))
+        self._reader, self._transcript = _reader(wanted), Transcript(wanted.agent.rules)
         self._offset = 0
         self._stop: Stop | None = None
         self._begun = self._heard = time.monotonic()

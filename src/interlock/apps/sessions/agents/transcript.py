@@ -41,10 +41,10 @@ class Transcript:
 
     def read(self, line: Line) -> None:
         self.last_seq = line.seq
-        if line.data is None:
-            return
         if self._rules is not None:
-            self._apply(self._rules, line.data)
+            self._apply(self._rules, line)
+            return
+        if line.data is None:
             return
         match line.data.get("type"):
             case "system":
@@ -109,19 +109,19 @@ class Transcript:
 
     # -- other commands
 
-    def _apply(self, rules: LineRules, data: Mapping[str, Any]) -> None:
-        if (found := value(rules.conversation, data)) is not None and 0 < len(text(found)) <= 200:
+    def _apply(self, rules: LineRules, data: Line) -> None:
+        if (found := by_rule(rules.conversation, data)) is not None and 0 < len(text(found)) <= 200:
             self.conversation = text(found)
-        if (found := value(rules.answer, data)) is not None:
-            self.answer = text(found)[:MAX_ANSWER]
-        if value(rules.done, data) is not None:
+        if words := text(by_rule(rules.answer, data)):
+            self.answer = words[:MAX_ANSWER]
+        if by_rule(rules.done, data) is not None:
             self.said_done, self.said_failed = True, None
-        if (found := value(rules.failed, data)) is not None:
+        if (found := by_rule(rules.failed, data)) is not None:
             self.said_failed = (text(found) or "no reason given")[:2000]
-        if (cost := number(value(rules.cost_usd, data))) is not None:
+        if (cost := number(by_rule(rules.cost_usd, data))) is not None:
             self._cost = (self._cost or 0.0) + cost
         for name, rule in (("input", rules.input_tokens), ("output", rules.output_tokens)):
-            if (count := number(value(rule, data))) is not None:
+            if (count := number(by_rule(rule, data))) is not None:
                 self._tokens[name] = self._tokens.get(name, 0) + int(count)
 
     # -- tokens and money
@@ -163,16 +163,26 @@ class Transcript:
             yield from (one for one in found.values() if isinstance(one, dict))
 
 
-def value(rule: LineRule | None, data: Mapping[str, Any]) -> Any:
+def by_rule(rule: LineRule | None, line: Line) -> Any:
     """What the rule finds in the line; True where it names no field; None if the line is another."""
-    if rule is None or any(text(_at(data, path)) != wanted for path, wanted in rule.when.items()):
+    if rule is None:
         return None
-    return _at(data, rule.field) if rule.field else True
+    if rule.after:
+        said = line.text.strip()
+        return said.removeprefix(rule.after).strip() if line.data is None and said.startswith(rule.after) else None
+    if line.data is None or any(text(_at(line.data, path)) != wanted for path, wanted in rule.when.items()):
+        return None
+    if not rule.field:
+        return True
+    return next((found for path in rule.field.split(" or ") if (found := _at(line.data, path)) is not None), None)
 
 
 def _at(data: Any, path: str) -> Any:
-    for name in path.split("."):
-        data = data.get(name) if isinstance(data, dict) else None
+    for name in path.strip().split("."):
+        if isinstance(data, list):
+            data = data[int(name)] if name.isdecimal() and int(name) < len(data) else None
+        else:
+            data = data.get(name) if isinstance(data, dict) else None
     return data
 
 

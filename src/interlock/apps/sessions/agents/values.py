@@ -92,7 +92,7 @@ class Line:
     data: Mapping[str, Any] | None
     """The JSON object in the line; None if it is something else."""
     kind: str
-    """`type`, or `type/subtype`; `text` for a line that is no JSON object."""
+    """`type` (else `kind`), or `type/subtype`; `text` for a line that is no JSON object."""
     cut: bool = False
     """Whether the line was longer than the limit, and only its beginning is here."""
 

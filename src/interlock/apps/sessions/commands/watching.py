@@ -20,6 +20,7 @@ from interlock.console.printing import INTERRUPTED
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+    from interlock.apps.sessions.agents.config import LineRules
     from interlock.apps.sessions.conversation.entries import Entry, Reader
     from interlock.apps.sessions.conversation.messages import Message
     from interlock.apps.sessions.conversation.prompts import Prompt
@@ -49,8 +50,11 @@ def watch(
 
 def follow(engine: Engine, session_id: UUID, *, every: bool = False, plain: bool = False) -> int:
     """Print what happens until no prompt is left; the exit code."""
-    engine.read(lambda conn: session_in(conn, session_id))
-    following = _Following(engine, session_id, every)
+    from interlock.apps.sessions.settings import settings_in
+
+    seen = engine.read(lambda conn: session_in(conn, session_id))
+    rules = settings_in(engine.setting("sessions")).rules_of(str(seen.data.get("agent") or ""))
+    following = _Following(engine, session_id, every, rules)
     try:
         with _screen(plain or not sys.stdout.isatty()) as screen:
             while True:
@@ -79,8 +83,8 @@ class _Followed:
 class _Following:
     """Reads what is new about a session."""
 
-    def __init__(self, engine: Engine, session_id: UUID, every: bool) -> None:
-        self._engine, self._id = engine, session_id
+    def __init__(self, engine: Engine, session_id: UUID, every: bool, rules: LineRules | None) -> None:
+        self._engine, self._id, self._rules = engine, session_id, rules
         self._known: dict[UUID, _Followed] = {}
         self._told: set[UUID] = set()
         self._first = 0 if every else None
@@ -111,7 +115,7 @@ class _Following:
         from interlock.apps.sessions.conversation.entries import Reader
         from interlock.apps.sessions.conversation.visible import shown, visible
 
-        known = self._known.setdefault(prompt.id, _Followed(Reader()))
+        known = self._known.setdefault(prompt.id, _Followed(Reader(self._rules)))
         if known.ended or (prompt.waits and prompt.agent_at is None):
             return
         if not known.begun:
@@ -181,7 +185,7 @@ def _lines(entry: Entry) -> Iterator[tuple[str, str]]:
         case "note":
             yield "note", " ".join(filter(None, (entry.title + (":" if entry.line else ""), entry.line)))
         case _:
-            yield "note", f"[{entry.title}] {_short(body, 2)}"
+            yield "note", f"[{entry.title}] {entry.line or _short(body, 2)}"
 
 
 def _joined(title: str, *more: str) -> str:

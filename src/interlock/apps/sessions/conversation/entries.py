@@ -13,7 +13,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.agents.transcript import number, objects, text
+from interlock.apps.sessions.agents.config import LineRules
+from interlock.apps.sessions.agents.transcript import by_rule, number, objects, text
+from interlock.apps.sessions.agents.values import Line
 from interlock.apps.sessions.conversation import messages
 from interlock.apps.sessions.conversation.messages import Message
 from interlock.apps.sessions.conversation.visible import Shown, one_line, shown
@@ -59,9 +61,10 @@ class Entry:
 
 
 class Reader:
-    """Reads the lines of one prompt, in order."""
+    """Reads the lines of one prompt, in order. `rules` are those of an agent that has a format of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: LineRules | None = None) -> None:
+        self._rules = rules
         self.found: list[Entry] = []
         self.changed: list[int] = []
         """Which entries the last line added or completed."""
@@ -72,7 +75,9 @@ class Reader:
         """Read a message with its text; the entries that it added or completed."""
         self.changed = []
         data = messages.parsed(line)
-        if data is None:
+        if self._rules is not None and _ruled(self, message, line, data, self._rules):
+            pass
+        elif data is None:
             _unparsed(self, message, line)
         else:
             _parsed(self, message, data)
@@ -100,9 +105,9 @@ class Reader:
         self.changed.append(at)
 
 
-def entries(lines: Iterable[tuple[Message, str]]) -> list[Entry]:
+def entries(lines: Iterable[tuple[Message, str]], rules: LineRules | None = None) -> list[Entry]:
     """What the lines of one prompt say, in order. Each message comes with its text."""
-    reader = Reader()
+    reader = Reader(rules)
     for message, line in lines:
         reader.read(message, line)
     return reader.found
@@ -122,6 +127,25 @@ def with_text(conn: sa.Connection, found: Sequence[Message]) -> list[tuple[Messa
 
 
 # -- lines
+
+
+def _ruled(
+    reader: Reader, message: Message, line: str, data: Mapping[str, Any] | None, rules: LineRules
+) -> bool:
+    """Read a line as the configuration says; whether it says something about this one."""
+    given = Line(message.seq, line, data, message.kind)
+    if words := text(by_rule(rules.answer, given)):
+        reader.add(message, WORDS, body=shown(words, 12_000, 200))
+    elif (why := by_rule(rules.failed, given)) is not None:
+        body = shown(why) if isinstance(why, str) and why else None
+        reader.add(message, TROUBLE, title="The agent reported a failure", body=body)
+    elif by_rule(rules.done, given) is not None:
+        reader.add(message, NOTE, title="The agent reported that it is done")
+    elif data is not None:
+        _unknown(reader, message, data, message.kind)
+    else:
+        return False
+    return True
 
 
 def _unparsed(reader: Reader, message: Message, line: str) -> None:
@@ -154,7 +178,20 @@ def _parsed(reader: Reader, message: Message, data: Mapping[str, Any]) -> None:
 
 def _unknown(reader: Reader, message: Message, data: Any, kind: str) -> None:
     body = shown(json.dumps(data, indent=1, ensure_ascii=False, default=str), 2000, 40)
-    reader.add(message, UNKNOWN, title=one_line(kind, 60) or "a line", body=body)
+    reader.add(message, UNKNOWN, title=one_line(kind, 60) or "a line", line=_inside(data), body=body)
+
+
+def _inside(data: Any) -> str:
+    """What a line is about, in one line: the first field with a telling name, not too far inside."""
+    level = [data]
+    for _ in range(3):
+        level = [one for one in level if isinstance(one, dict)]
+        for name in PREFERRED:
+            for one in level:
+                if isinstance(one.get(name), str) and one[name].strip():
+                    return one_line(one[name])
+        level = [inner for one in level for inner in list(one.values())[:30]]
+    return ""
 
 
 def _content(

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
+from interlock.apps.sessions.agents.config import LineRules
 from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.entries import Entry, entries, with_text
 from interlock.apps.sessions.conversation.prompts import Prompt
@@ -68,12 +69,14 @@ class Spent:
 
 @router.get(f"{ROOT}/{{id}}")
 async def session_page(v: Reader, id: Id) -> Response:
+    settings = settings_in(v.service.engine.setting("sessions"))
+
     def read(conn: sa.Connection) -> dict[str, Any]:
         seen = look(conn, v, id)
         listed = prompts.latest(conn, id, PROMPTS)
         return {
             "one": seen,
-            "turns": _turns(conn, listed),
+            "turns": _turns(conn, listed, settings.rules_of(seen.data.agent)),
             "earlier": listed[0].number - 1 if listed else 0,
             "waiting": [one for one in listed if one.waits],
             "spent": _spent(conn, id, listed),
@@ -83,7 +86,6 @@ async def session_page(v: Reader, id: Id) -> Response:
 
     found = await v.service.read(read)
     seen: Seen = found["one"]
-    settings = settings_in(v.service.engine.setting("sessions"))
     context = {
         **found,
         "agent": seen.data.agent or settings.agent,
@@ -95,19 +97,21 @@ async def session_page(v: Reader, id: Id) -> Response:
     return await show(v, "session.html", context)
 
 
-def _turns(conn: sa.Connection, listed: Sequence[Prompt]) -> list[Turn]:
+def _turns(conn: sa.Connection, listed: Sequence[Prompt], rules: LineRules | None) -> list[Turn]:
     """The prompts with their newest lines, within a limit for the page."""
     left, found = LINES, []
     for one in reversed(listed):
         lines = messages.latest(conn, one.id, left) if left and one.agent_at is not None else []
         left -= len(lines)
         before = lines[0].seq - 1 if lines else (messages.last_seq(conn, one.id) if one.agent_at is not None else 0)
-        found.append(_turn(conn, one, lines, before))
+        found.append(_turn(conn, one, lines, before, rules))
     return found[::-1]
 
 
-def _turn(conn: sa.Connection, prompt: Prompt, lines: Sequence[messages.Message], before: int) -> Turn:
-    read = entries(with_text(conn, lines))
+def _turn(
+    conn: sa.Connection, prompt: Prompt, lines: Sequence[messages.Message], before: int, rules: LineRules | None
+) -> Turn:
+    read = entries(with_text(conn, lines), rules)
     said = [one.body.text.strip() for one in read if one.kind == "words" and one.body]
     repeats = bool(said) and prompt.answer is not None and visible(prompt.answer).strip()[:2000] == said[-1][:2000]
     return Turn(prompt, shown(prompt.text, 6000, 80), read, before, _tokens(prompt), repeats)
@@ -149,6 +153,7 @@ def _lease_said(lease: LeaseView | None) -> str:
 @router.get(f"{ROOT}/{{id}}/prompts/{{prompt}}")
 async def prompt_page(v: Reader, id: Id, prompt: Id, after: Annotated[int, Query(ge=0)] = 0) -> Response:
     """One prompt with its lines in order, some at a time."""
+    settings = settings_in(v.service.engine.setting("sessions"))
 
     def read(conn: sa.Connection) -> dict[str, Any]:
         seen, found = look(conn, v, id), _prompt(conn, id, prompt)
@@ -156,7 +161,7 @@ async def prompt_page(v: Reader, id: Id, prompt: Id, after: Annotated[int, Query
         last = messages.last_seq(conn, prompt)
         return {
             "one": seen,
-            "turn": _turn(conn, found, lines, 0),
+            "turn": _turn(conn, found, lines, 0, settings.rules_of(seen.data.agent)),
             "last": last,
             "first": lines[0].seq if lines else 0,
             "until": lines[-1].seq if lines else 0,

@@ -62,7 +62,7 @@ def recovered(task: Task[Session], prompt: Prompt) -> Ending | None:
 
 
 def _by_stored_lines(task: Task[Session], prompt: Prompt, wanted: AgentRun) -> AgentOutcome:
-    transcript = Transcript(wanted.agent.lines if wanted.agent.kind == "command" else None)
+    transcript = Transcript(wanted.agent.rules)
     seq = 0
     while page := task.read(_lines, prompt.id, seq):
         for seq, text in page.items():
