@@ -160,11 +160,27 @@ def test_large_files_and_answers_are_bounded(place: Place) -> None:
     (place.mine.tree / "lines").write_text("line\n" * 100_000)
     with pytest.raises(ToolRefused, match="larger"):
         place.tools.read_file("large")
-    assert len(place.tools.read_file("lines")) < 100_000
-    assert len(place.tools.search_files("line").splitlines()) < 300
+    assert place.tools.read_file("lines").endswith("[98000 more lines: read on with first_line=2001]")
+    assert len(place.tools.search_files("line").splitlines()) == 201
     for n in range(2100):
         (place.mine.tree / f"many-{n}").touch()
-    assert len(place.tools.list_files().splitlines()) <= 2001
+    assert len(place.tools.list_files().splitlines()) == 2001
+
+
+def test_no_answer_is_longer_than_an_agent_takes(place: Place) -> None:
+    """Trap A18: Claude Code refuses an answer above 25,000 tokens, and the agent then has nothing of it."""
+    (place.mine.tree / "wide").write_text("".join(f"{n} {'é' * 700}\n" for n in range(200)))
+    (place.mine.tree / "long").write_text("x" * 3000 + "\nend\n")
+    for n in range(400):
+        (place.mine.tree / f"{n}-{'n' * 200}").touch()
+    most = 48 * 1024 + 100
+    first = place.tools.read_file("wide")
+    (number,) = re.findall(r"\[\d+ more lines: read on with first_line=(\d+)\]$", first)
+    assert place.tools.read_file("wide", int(number)).splitlines()[0].startswith(f"{number}\t{int(number) - 1} é")
+    for answer in (first, place.tools.search_files("é"), place.tools.list_files()):
+        assert 40_000 < len(answer.encode()) < most
+        assert "more" in answer.splitlines()[-1]
+    assert place.tools.read_file("long") == f"1\t{'x' * 2000} [1000 more characters]\n2\tend"
 
 
 def test_an_edit_changes_the_one_place_that_was_meant(place: Place) -> None:

@@ -207,6 +207,9 @@ class DemoAgent:
 
     def _append(self, path: str, text: str) -> None:
         shown = self.turn("I read the list of changes.", "read_file", {"path": path})
+        if re.search(r"\[\d+ more (?:lines|characters)", shown):
+            self.turn("The list of changes is too long for me, so I leave it as it is.")
+            return
         lines = [line.partition("\t")[2] for line in shown.splitlines() if re.match(r"\d+\t", line)]
         whole = "\n".join(lines) + ("\n" if lines else "") + text
         self.turn("I add a line to it.", "write_file", _file(path, whole))

@@ -11,12 +11,11 @@ from interlock.apps.sessions.commands.sessions import (
     SessionId,
     Text,
     Watch,
-    id_of,
     new_prompt,
     say_if_nobody_works,
     session_in,
 )
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, id_of, opened
 from interlock.console.printing import As, Json, as_json, login
 
 if TYPE_CHECKING:
@@ -84,8 +83,9 @@ def prompt(
     from interlock.apps.sessions.conversation import prompts
     from interlock.machine import USER, Actor
 
-    named, asked, name = id_of(session_id), new_prompt(text, files), user or login()
+    asked, name = new_prompt(text, files), user or login()
     with opened(database, apps, config) as engine:
+        named = id_of(engine, "instance", session_id)
 
         def add(unit: Unit) -> tuple[object, bool]:
             session_in(unit.conn, named)
@@ -118,8 +118,9 @@ def cancel(
     from interlock.apps.sessions.conversation import prompts
     from interlock.engine import NotFound
 
-    named, name = id_of(session_id), user or login()
+    name = user or login()
     with opened(database, apps, config) as engine:
+        named = id_of(engine, "instance", session_id)
 
         def stop(unit: Unit) -> control.Cancelled:
             session_in(unit.conn, named)

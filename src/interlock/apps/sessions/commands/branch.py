@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.apps.sessions.commands.sessions import SessionId, id_of, session_in
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
+from interlock.apps.sessions.commands.sessions import SessionId, session_in
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, id_of, opened
 from interlock.console.printing import Json, as_json, table
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def diff(
     from interlock.apps.sessions.models import Session
     from interlock.apps.sessions.workplace import workplace
 
-    named = id_of(session_id)
     with opened(database, apps, config) as engine:
+        named = id_of(engine, "instance", session_id)
         data = Session.model_validate(engine.read(lambda conn: session_in(conn, named)).data)
         repository = workplace(engine.setting).repository(data.repo)
         if patch:

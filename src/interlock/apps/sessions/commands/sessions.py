@@ -6,28 +6,19 @@ import mimetypes
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import UUID
 
 import typer
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from interlock.apps.sessions.control import NewPrompt
     from interlock.engine import Engine, Instance
 
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.", show_default=False)]
+SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id, or the end of it.", show_default=False)]
 Text = Annotated[str, typer.Argument(metavar="PROMPT", help="What is to be done; - reads it.", show_default=False)]
 Files = Annotated[list[Path] | None, typer.Option("--file", help="A file for the agent; may be given several times.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Watch the agent until it has ended.")]
-
-
-def id_of(text: str) -> UUID:
-    """The id of a session, as somebody wrote it."""
-    from interlock.machine import InterlockError
-
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InterlockError(f"{text[:60]!r} is not the id of a session; copy it from its page or its start") from None
 
 
 def session_in(conn: Any, session_id: UUID) -> Instance:

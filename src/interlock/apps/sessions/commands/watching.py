@@ -13,8 +13,8 @@ from uuid import UUID
 
 import typer
 
-from interlock.apps.sessions.commands.sessions import SessionId, id_of, session_in
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
+from interlock.apps.sessions.commands.sessions import SessionId, session_in
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, id_of, opened
 from interlock.console.printing import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def watch(
 ) -> None:
     """Watch the agent until no prompt is left. Exit code 0: done, 1: failed, 3: cancelled, 4: nobody knows."""
     with opened(database, apps, config) as engine:
-        raise typer.Exit(follow(engine, id_of(session_id), every=every, plain=plain))
+        raise typer.Exit(follow(engine, id_of(engine, "instance", session_id), every=every, plain=plain))
 
 
 def follow(engine: Engine, session_id: UUID, *, every: bool = False, plain: bool = False) -> int:

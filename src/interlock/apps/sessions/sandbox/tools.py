@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -79,9 +80,10 @@ class Tools:
         every = content.decode("utf-8", "replace").splitlines()
         first = max(first_line, 1)
         shown = every[first - 1 : first - 1 + min(max(lines, 1), MAX_LINES)]
-        numbered = [f"{number}\t{one[:LONGEST_LINE]}" for number, one in enumerate(shown, first)]
-        left = len(every) - (first - 1 + len(shown))
-        return "\n".join([*numbered, *([f"[{left} more lines]"] if left > 0 else [])]) or "[empty]"
+        fitting, _ = self._fitting((f"{number}\t{_cut(one)}" for number, one in enumerate(shown, first)), MAX_LINES)
+        seen = first - 1 + len(fitting)
+        left = [f"[{len(every) - seen} more lines: read on with first_line={seen + 1}]"] if len(every) > seen else []
+        return "\n".join([*fitting, *left]) or "[empty]"
 
     def write_file(self, path: str, content: str) -> str:
         """Write a whole text file; folders above it are made."""
@@ -109,15 +111,17 @@ class Tools:
 
     def list_files(self, path: str = ".") -> str:
         """Files below a folder."""
-        found = list(self._files.walk(path, MAX_FILES + 1))
-        more = ["[more files are not shown: name a folder below]"] if len(found) > MAX_FILES else []
-        return "\n".join([*map(_spelled, found[:MAX_FILES]), *more]) or "[no files]"
+        fitting, more = self._fitting(map(_spelled, self._files.walk(path, MAX_FILES + 1)), MAX_FILES)
+        return "\n".join([*fitting, *(["[more files are not shown: name a folder below]"] if more else [])]) or "[no files]"
 
     def search_files(self, text: str, path: str = ".") -> str:
         """Lines that contain a text, as path:number:line. It is no pattern; use grep in the shell for those."""
         if not text:
             raise ToolRefused("say which text to look for")
-        matches: list[str] = []
+        fitting, more = self._fitting(self._matches(text, path), MAX_MATCHES)
+        return "\n".join([*fitting, *(["[more matches are not shown]"] if more else [])]) or "[no match]"
+
+    def _matches(self, text: str, path: str) -> Iterator[str]:
         for name in self._files.walk(path, 10 * MAX_FILES):
             try:
                 content = self._files.read(name)
@@ -127,10 +131,25 @@ class Tools:
                 continue
             for number, one in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
                 if text in one:
-                    matches.append(f"{_spelled(name)}:{number}:{one[:LONGEST_LINE]}")
-                    if len(matches) == MAX_MATCHES:
-                        return "\n".join([*matches, "[more matches are not shown]"])
-        return "\n".join(matches) or "[no match]"
+                    yield f"{_spelled(name)}:{number}:{_cut(one)}"
+
+    def _fitting(self, lines: Iterable[str], most: int) -> tuple[list[str], bool]:
+        """The first lines, as far as they fit into an answer, and whether there are more.
+
+        Claude Code refuses an answer of more than 25,000 tokens, and its agent then has nothing of it.
+        """
+        left, found = self._slot.rules().output, list[str]()
+        for one in lines:
+            left -= len(one.encode("utf-8", "replace")) + 1
+            if len(found) == most or (left < 0 and found):
+                return found, True
+            found.append(one)
+        return found, False
+
+
+def _cut(line: str) -> str:
+    more = len(line) - LONGEST_LINE
+    return line if more <= 0 else f"{line[:LONGEST_LINE]} [{more} more characters]"
 
 
 def _spelled(name: str) -> str:
