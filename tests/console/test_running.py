@@ -61,6 +61,7 @@ def test_commands_in_its_folder_use_its_data_its_port_and_its_machines(service: 
     assert link.out.startswith(f"{address(service)}/login?link="), link
     machines = command("machine", "list", cwd=here)
     assert "ticket" in machines.out
+    assert f'data = "{here}/../elsewhere"' in command("config", "show", cwd=here).out
     listed = command("instance", "list", "--json", cwd=here)
     assert (listed.code, json.loads(listed.out)["instances"]) == (0, [])
 

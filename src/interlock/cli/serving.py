@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, with_demo
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, configure_demo, with_demo
 
 if TYPE_CHECKING:
     from interlock.config import Settings
@@ -95,6 +95,7 @@ def up(
         pages=dashboard(),
         demo=mark.is_demo,
     )
+    configure_demo(process.engine)
     owner = process.own()
     # Only to a terminal: others may read a log file, and it is kept for longer than the link.
     link = process.login_url(owner) if sys.stdout.isatty() else None
@@ -124,6 +125,7 @@ def _noted(process: Process, config: Path | None) -> AbstractContextManager[None
             url=process.url,
             database=database,
             config=str(Path(named).absolute()) if named else None,
+            data=str(process.settings.data.absolute()),
             apps=list(process.settings.apps),
             folder=os.getcwd(),
         )
@@ -176,6 +178,7 @@ def server(
         pages=dashboard(),
         demo=mark.is_demo,
     )
+    configure_demo(process.engine)
     process.own()
     with _noted(process, config):
         process.run(lambda: _say(f"serving on {process.url}"))
@@ -203,6 +206,7 @@ def worker(
         serve=False,
         work=True,
     )
+    configure_demo(process.engine)
     made = process.worker
     if made is None:
         raise InterlockError("no machine here has code for its work; add yours with --app package.module:registry")

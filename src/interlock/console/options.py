@@ -83,6 +83,7 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
         settings = audit_settings(database, config, apps)
         engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
         engine.core.settings |= {"data": settings.data, **settings.sections}
+        configure_demo(engine)
         yield engine
 
 
@@ -143,6 +144,17 @@ def _elsewhere() -> str:
 
     found = "; ".join(f"{one.described}, started in {one.folder}" for one in services())
     return f"; services that run now: {found}" if found else ""
+
+
+def configure_demo(engine: Engine) -> None:
+    """Add to the configuration what the demo's instances need, in a database that the demo filled."""
+    from interlock.demo.mark import is_demo
+    from interlock.store import migrate
+
+    if migrate.status(engine.store).core.ready and engine.read(is_demo):
+        from interlock.demo.parts import configure
+
+        configure(engine)
 
 
 def with_demo(store: Store, registry: Registry) -> Registry:

@@ -39,6 +39,8 @@ class RunningService:
     apps: list[str]
     folder: str
     """Where it was started."""
+    data: str | None = None
+    """Its data folder, where applications keep their files."""
 
     @property
     def described(self) -> str:
@@ -118,6 +120,8 @@ def follow(arguments: Sequence[str]) -> None:
         os.environ["INTERLOCK_CONFIG"] = service.config
     if service.database is not None:
         os.environ["INTERLOCK_DATABASE"] = service.database
+    if service.data is not None:
+        os.environ["INTERLOCK_DATA"] = service.data
     if service.apps:
         os.environ["INTERLOCK_APPS"] = json.dumps(service.apps)
     os.environ["INTERLOCK_HTTP__URL"] = service.url
@@ -150,5 +154,5 @@ def _read(path: Path) -> RunningService | None:
     except (OSError, ValueError, TypeError):
         return None
     texts = (made.url, made.folder, *made.apps) if isinstance(made.apps, list) else (None,)
-    optional = all(one is None or isinstance(one, str) for one in (made.database, made.config))
+    optional = all(one is None or isinstance(one, str) for one in (made.database, made.config, made.data))
     return made if optional and isinstance(made.pid, int) and all(isinstance(one, str) for one in texts) else None

@@ -63,6 +63,8 @@ class Part:
     """Machine and state in which somebody has to act → how many instances are left waiting."""
     past: bool = True
     """Whether it has stories of the past. One whose real handlers do the work in the present may have none."""
+    configure: Callable[[Engine], None] | None = None
+    """Adds to the configuration what its instances need, in every process and command that uses a demo's database."""
     start: Callable[[Engine], None] | None = None
     """Runs first whenever the service starts: a server that its instances need."""
     each: Callable[[Engine, random.Random], None] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from interlock.demo.part import Part, handler, is_played
+from interlock.engine import Engine
 from interlock.machine import Application, InterlockError, Machine, Registry, attribute
 
 SAMPLE = "interlock.apps.sample.application:application"
@@ -43,6 +44,13 @@ def parts_of(registry: Registry) -> list[Part]:
         for application, part in _parts(registry)
         if all(_is_ours(registry, application, name) for name in part.acts)
     ]
+
+
+def configure(engine: Engine) -> None:
+    """Add what the parts need to the configuration of this process."""
+    for part in parts_of(engine.registry):
+        if part.configure is not None:
+            part.configure(engine)
 
 
 def _parts(registry: Registry) -> Iterator[tuple[Application, Part]]:

@@ -1,4 +1,4 @@
-"""Other programs are read by a few lines of configuration: those of the how-to, with lines as the programs print them."""
+"""Other programs are read by a few lines of configuration: those of the how-to, with lines as programs print them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ HOW_TO = Path(__file__).parents[4] / "docs" / "how-to" / "run-agent-sessions.md"
 
 def of_the_how_to() -> Iterator[tuple[str, AgentConfig]]:
     for block in re.findall(r"```toml\n(.*?)```", HOW_TO.read_text(), re.DOTALL):
-        for name, given in tomllib.loads(block).get("sessions", {}).get("agents", {}).items():
-            yield name, AgentConfig.model_validate(given)
+        for name, said in tomllib.loads(block).get("sessions", {}).get("agents", {}).items():
+            yield name, AgentConfig.model_validate(said)
 
 
 AGENTS = dict(of_the_how_to())
@@ -56,7 +56,11 @@ def text(words: str) -> list[dict[str, str]]:
 
 ASKED = {**of_agent("MessageEvent"), "source": "user", "llm_message": {"role": "user", "content": text("Do it")}}
 RAN = of_agent("ActionEvent", tool_name="terminal", action={"kind": "TerminalAction", "command": "npm test"})
-SEEN = {**of_agent("ObservationEvent"), "source": "environment", "observation": {"content": text("{\n}\n--JSON Event--")}}
+SEEN = {
+    **of_agent("ObservationEvent"),
+    "source": "environment",
+    "observation": {"content": text("{\n}\n--JSON Event--")},
+}
 SAID = of_agent("MessageEvent", llm_message={"role": "assistant", "content": text("I look.")})
 FINISHED = of_agent("ActionEvent", tool_name="finish", action={"kind": "FinishAction", "message": "Done it.\n{\n}"})
 BROKEN = {"kind": "ConversationErrorEvent", "source": "environment", "code": "APIError", "detail": "no quota"}

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 from interlock.apps.sessions.commands.watching import CODES
-from interlock.store import open_store
+from interlock.apps.sessions.demo.surroundings import set_up
+from interlock.demo import mark
+from interlock.engine import Engine
+from interlock.machine import installed
+from interlock.store import migrate, open_store
 from interlock.store.clock import SystemClock
 from tests.support.commands import Done, command
 from tests.support.sessions import REPO, Sessions, git, open_sessions
@@ -132,6 +136,21 @@ def test_what_is_wrong_is_one_line(here: Here) -> None:
         assert done.code == 1
         assert said in done.err
         assert "Traceback" not in done.err
+
+
+def test_in_the_demo_commands_know_its_repositories(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with open_store(f"sqlite:///{tmp_path / 'data' / 'interlock.db'}", durability="normal", wakeup="poll") as store:
+        migrate.upgrade(store, installed().applications.values())
+        mark.claim_untouched(store, installed())
+        with Engine(store, installed()) as engine:
+            engine.core.settings["data"] = tmp_path / "data"
+            set_up(engine)
+    started = command("session", "start", ASKED, "--repo", "harbour/shop", "--json", cwd=tmp_path)
+    assert started.code == 0, started.err
+    made = json.loads(started.out)["session"]
+    done = command("session", "diff", made, cwd=tmp_path)
+    assert f"the session's branch {json.loads(started.out)['branch']!r} is not in harbour/shop" in done.err
 
 
 def test_the_group_is_listed(here: Here) -> None:

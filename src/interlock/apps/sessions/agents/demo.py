@@ -243,9 +243,10 @@ def _quoted(text: str) -> str:
 
 
 def _prompt(message: Mapping[str, Any]) -> str:
+    """The prompt, with the texts of its files after it."""
     content = message.get("message", {}).get("content", "")
     if isinstance(content, list):
-        return "\n".join(str(one.get("text", "")) for one in content if isinstance(one, dict))
+        return "\n".join(str(one.get("text", "")) for one in reversed(content) if isinstance(one, dict))
     return str(content)
 
 

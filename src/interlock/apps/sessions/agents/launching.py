@@ -168,7 +168,7 @@ def _command(run: AgentRun) -> Launch:
     longest = max(len(one.encode()) for one in argv)
     if longest > LONGEST_ARGUMENT:
         raise AgentNotStarted(
-            f"the prompt with its files has {longest:,} bytes, and an argument of a program holds {LONGEST_ARGUMENT:,}: "
+            f"the prompt with its files has {longest:,} bytes, and an argument holds {LONGEST_ARGUMENT:,}: "
             "shorten it, or set prompt_on_stdin for this agent"
         )
     given = _text(run).encode() if agent.prompt_on_stdin else b""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from interlock.apps.sessions.control import NewPrompt
     from interlock.engine import Engine, Instance
 
-SessionId = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id, or the end of it.", show_default=False)]
+SessionId = Annotated[
+    str, typer.Argument(metavar="SESSION", help="The session's id, or the end of it.", show_default=False)
+]
 Text = Annotated[str, typer.Argument(metavar="PROMPT", help="What is to be done; - reads it.", show_default=False)]
 Files = Annotated[list[Path] | None, typer.Option("--file", help="A file for the agent; may be given several times.")]
 Watch = Annotated[bool, typer.Option("--watch", help="Watch the agent until it has ended.")]

@@ -129,9 +129,7 @@ def with_text(conn: sa.Connection, found: Sequence[Message]) -> list[tuple[Messa
 # -- lines
 
 
-def _ruled(
-    reader: Reader, message: Message, line: str, data: Mapping[str, Any] | None, rules: LineRules
-) -> bool:
+def _ruled(reader: Reader, message: Message, line: str, data: Mapping[str, Any] | None, rules: LineRules) -> bool:
     """Read a line as the configuration says; whether it says something about this one."""
     given = Line(message.seq, line, data, message.kind)
     if words := text(by_rule(rules.answer, given)):

@@ -15,7 +15,7 @@ from interlock.apps.sessions.allocator.lender import AllocatorAway
 from interlock.apps.sessions.control import NewPrompt, NewSession
 from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
-from interlock.apps.sessions.demo.surroundings import ATTIC, REPOS, set_up
+from interlock.apps.sessions.demo.surroundings import ATTIC, REPOS, configure, set_up
 from interlock.apps.sessions.loans.session_loans import open_loan
 from interlock.apps.sessions.machine import (
     BORROWING,
@@ -218,6 +218,7 @@ SESSIONS = Part(
     acts={session.name: {PENDING: borrow, IN_PROGRESS: work}, loan.name: {BORROWING: lend, RETURNING: take_back}},
     begin=begin,
     react=react,
+    configure=configure,
     start=set_up,
     opening=opening,
     each=decide,

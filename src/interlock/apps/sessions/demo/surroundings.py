@@ -10,13 +10,15 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from interlock.apps.sessions.repositories.config import RepoConfig
 from interlock.apps.sessions.sandbox.git import git
-from interlock.apps.sessions.settings import AllocatorSettings, Subscriber, Subscribers, settings_in
+from interlock.apps.sessions.settings import Subscriber, Subscribers, settings_in
 from interlock.apps.sessions.workplace import NoWorkplace, workplace
 from interlock.engine import Engine
 from interlock.store import private
 
 REPOS = ("harbour/shop", "harbour/ledger", "north/website", "north/parcel-api")
+PUSHED, MERGED = {"harbour/shop", "harbour/ledger"}, {"harbour/shop"}
 ATTIC = "harbour/attic"
 """Its sandboxes are in a rack that takes none back."""
 FILES = {
@@ -37,31 +39,42 @@ AFTER = 2
 """Returns that succeed before."""
 
 
-def set_up(engine: Engine) -> None:
-    """Make the repository, and configure it for sessions with the service that is notified of returns."""
+def configure(engine: Engine) -> None:
+    """Name the demo's repositories in the configuration of this process; people may push to some and merge into one."""
     settings = settings_in(engine.setting("sessions"))
     if ATTIC in settings.repos:
         return
-    update: dict[str, object] = {}
     try:
-        root = workplace(engine.setting).root
+        place = str(workplace(engine.setting).root / "demo")
+    except NoWorkplace:
+        return
+    demo = {name: RepoConfig(url=place, push=name in PUSHED, merge=name in MERGED) for name in (*REPOS, ATTIC)}
+    engine.core.settings["sessions"] = settings.model_copy(update={"repos": {**settings.repos, **demo}})
+
+
+def set_up(engine: Engine) -> None:
+    """Make the repository, and configure it for sessions with the service that is notified of returns."""
+    try:
+        workplace(engine.setting)
     except NoWorkplace:
         root = Path(tempfile.mkdtemp(prefix="interlock-demo-"))
         atexit.register(shutil.rmtree, root, ignore_errors=True)
-        update["folder"] = root
-    place = _repository(root / "demo")
-    update["repos"] = {**settings.repos, **{name: str(place) for name in (*REPOS, ATTIC)}}
+        settings = settings_in(engine.setting("sessions"))
+        engine.core.settings["sessions"] = settings.model_copy(update={"folder": root})
+    _make_repository(workplace(engine.setting).root / "demo")
+    configure(engine)
+    settings = settings_in(engine.setting("sessions"))
     if settings.allocator.url is None and not settings.allocator.give_back.subscribers:
         cleaner = Subscriber(post=cleaning_service(), must_succeed=True, timeout=5)
-        allocator: AllocatorSettings = settings.allocator
-        update["allocator"] = allocator.model_copy(update={"give_back": Subscribers(subscribers={"cleaning": cleaner})})
-    engine.core.settings["sessions"] = settings.model_copy(update=update)
+        cleaned = {"give_back": Subscribers(subscribers={"cleaning": cleaner})}
+        update = {"allocator": settings.allocator.model_copy(update=cleaned)}
+        engine.core.settings["sessions"] = settings.model_copy(update=update)
 
 
-def _repository(place: Path) -> Path:
+def _make_repository(place: Path) -> None:
     """A bare repository with one commit on `main`; the one of an earlier start stays."""
     if (place / "HEAD").exists():
-        return place
+        return
     private.folder(place)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         tree = Path(folder)
@@ -73,7 +86,6 @@ def _repository(place: Path) -> Path:
         where = (f"--git-dir={place}", f"--work-tree={tree}")
         git(*where, "add", ".", cwd=tree)
         git(*where, "commit", "--quiet", "--message=A small shop", cwd=tree)
-    return place
 
 
 class _Cleaning:

@@ -112,7 +112,10 @@ class Tools:
     def list_files(self, path: str = ".") -> str:
         """Files below a folder."""
         fitting, more = self._fitting(map(_spelled, self._files.walk(path, MAX_FILES + 1)), MAX_FILES)
-        return "\n".join([*fitting, *(["[more files are not shown: name a folder below]"] if more else [])]) or "[no files]"
+        return (
+            "\n".join([*fitting, *(["[more files are not shown: name a folder below]"] if more else [])])
+            or "[no files]"
+        )
 
     def search_files(self, text: str, path: str = ".") -> str:
         """Lines that contain a text, as path:number:line. It is no pattern; use grep in the shell for those."""
