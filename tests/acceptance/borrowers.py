@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from interlock.apps.sessions import registry
 from interlock.apps.sessions.allocator import pool
-from interlock.apps.sessions.allocator.alone import create_app
+from interlock.apps.sessions.allocator.standalone import create_app
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.apps.sessions.tables import sandbox_borrow as B

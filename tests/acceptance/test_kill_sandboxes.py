@@ -14,8 +14,8 @@ from typing import TypeVar
 import pytest
 
 from interlock.apps.sessions.allocator import pool
-from interlock.apps.sessions.allocator.lender import AllocatorAway, AnswerLost
-from interlock.apps.sessions.allocator.outside import Outside
+from interlock.apps.sessions.allocator.lender import AllocatorUnavailable, AnswerLost
+from interlock.apps.sessions.allocator.remote_lender import RemoteLender
 from interlock.store import open_store
 from tests.acceptance import borrowers
 from tests.acceptance.borrowers import Orders
@@ -85,7 +85,7 @@ class Allocators:
 
     def __init__(self, url: str) -> None:
         self.url, self.port = url, free_port()
-        self.client = Outside(f"http://127.0.0.1:{self.port}", borrowers.TOKEN, timeout=20)
+        self.client = RemoteLender(f"http://127.0.0.1:{self.port}", borrowers.TOKEN, timeout=20)
         self.process: ForkServerProcess | None = None
         self.deaths = 0
 
@@ -99,7 +99,7 @@ class Allocators:
     def _answers(self) -> bool:
         try:
             return self.client.find("nothing") is None
-        except (AllocatorAway, AnswerLost):
+        except (AllocatorUnavailable, AnswerLost):
             return False
 
     def stop(self) -> None:
@@ -114,7 +114,7 @@ class Allocators:
         while True:
             try:
                 return ask()
-            except (AllocatorAway, AnswerLost):
+            except (AllocatorUnavailable, AnswerLost):
                 self.deaths += 1
                 self.start()
 

@@ -320,7 +320,7 @@ def test_dead_letters_of_the_applications_own_errors_are_there_at_once(world: Wo
         ("contract", "EncryptedPdf"),
         ("contract", "ReaderDied"),
         ("application", "SiteUnreachable"),
-        ("loan", "AllocatorAway"),
+        ("loan", "AllocatorUnavailable"),
     }
     assert world.all("loan", "stuck")
 

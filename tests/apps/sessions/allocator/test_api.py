@@ -11,7 +11,7 @@ import pytest
 
 from interlock.apps.sessions import registry
 from interlock.apps.sessions.allocator import lending
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.store import open_store
 from tests.support.api import Api, open_api
@@ -86,7 +86,7 @@ def test_a_lost_answer_is_found_by_the_callers_own_key_alone(api: Api) -> None:
     assert api.get("/borrow/k1", "owner").status_code == 404, "another caller's key"
     loans = f"loan:{uuid4()}"
     wanted = lending.Request("local", loans, "a session", lending.timedelta(hours=1))
-    OfEngine(api.engine).write(lending.lend, wanted)
+    EngineTransactions(api.engine).write(lending.lend, wanted)
     assert api.get(f"/borrow/{loans}", "agent").status_code == 404, "nobody gets at what a loan holds"
     assert borrow(api, loans).status_code == 503
 

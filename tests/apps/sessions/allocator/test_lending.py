@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.sessions.allocator import lending, line, pool
+from interlock.apps.sessions.allocator import lending, pool, waiting_line
 from interlock.apps.sessions.allocator.lender import KeyUsed, Lent, NotBorrowed, PoolEmpty, WrongToken
 from interlock.apps.sessions.tables import sandbox_pool
 from interlock.store import StoreError
@@ -73,9 +73,9 @@ def test_four_items_for_thirty_two_borrowers_at_once_are_lent_to_four(allocator:
 def test_who_waits_longest_is_next(allocator: Allocator) -> None:
     (item,) = allocator.add(ONE)
     holder = allocator.lender().borrow("holder")
-    assert [allocator.lender().turn(key) for key in ("first", "second")] == [line.LOOK_AGAIN] * 2
+    assert [allocator.lender().turn(key) for key in ("first", "second")] == [waiting_line.LOOK_AGAIN] * 2
     allocator.lender().give_back(holder)
-    assert allocator.lender().turn("second") == line.LOOK_AGAIN
+    assert allocator.lender().turn("second") == waiting_line.LOOK_AGAIN
     with pytest.raises(PoolEmpty):
         allocator.lender().borrow("second")
     with pytest.raises(PoolEmpty):
@@ -89,7 +89,7 @@ def test_a_place_in_line_lapses_without_its_owner(allocator: Allocator) -> None:
     holder = allocator.lender().borrow("holder")
     allocator.lender().turn("gone")
     allocator.lender().give_back(holder)
-    allocator.clock.advance(line.PLACE + timedelta(seconds=1))
+    allocator.clock.advance(waiting_line.PLACE + timedelta(seconds=1))
     assert allocator.lender().turn("second") is None
     assert allocator.lender().borrow("second")
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from interlock.apps.sessions.allocator import lending, operations, pool, subscribers
-from interlock.apps.sessions.allocator.lender import AllocatorAway
+from interlock.apps.sessions.allocator.lender import AllocatorUnavailable
 from interlock.store import failpoints
 from interlock.store.errors import StoreGone
 from tests.apps.sessions.allocator.world import POOL, Allocator
@@ -53,7 +53,7 @@ def test_a_borrow_whose_subscriber_must_succeed_and_fails_puts_the_item_back(
     """Trap A3: the item is never in no set."""
     with Receiver(Reply(500)) as receiver:
         notify(allocator, "borrow", receiver, **{spelled: True})
-        with pytest.raises(AllocatorAway, match="put back: the subscriber it failed: it answered 500"):
+        with pytest.raises(AllocatorUnavailable, match="put back: the subscriber it failed: it answered 500"):
             allocator.lender().borrow("k")
         assert (allocator.state(one), allocator.lender().find("k")) == ("free", None)
         assert allocator.lender().borrow("k").item == ITEM, "the same key may try again"
@@ -128,7 +128,7 @@ def test_an_asynchronous_one_that_never_ends_fails_with_its_time(allocator: Allo
 def test_an_answer_that_is_no_answer_is_a_failure(allocator: Allocator, one: UUID, reply: Reply) -> None:
     with Receiver(reply) as receiver:
         notify(allocator, "borrow", receiver, must_succeed=True)
-        with pytest.raises(AllocatorAway, match="put back"):
+        with pytest.raises(AllocatorUnavailable, match="put back"):
             allocator.lender().borrow("k")
     assert len(receiver.requests) == 1
 

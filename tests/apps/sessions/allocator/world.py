@@ -9,9 +9,9 @@ from uuid import UUID
 
 from interlock.apps.sessions import registry
 from interlock.apps.sessions.allocator import duties, lending, operations, pool
-from interlock.apps.sessions.allocator.inside import Inside
 from interlock.apps.sessions.allocator.lender import Lent
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.local_lender import LocalLender
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.settings import AllocatorSettings, SessionSettings
 from interlock.engine import Engine
 from interlock.store import Store
@@ -28,8 +28,8 @@ class Allocator:
     clock: VirtualClock = field(default_factory=VirtualClock)
 
     @property
-    def db(self) -> OfEngine:
-        return OfEngine(self.engine)
+    def db(self) -> EngineTransactions:
+        return EngineTransactions(self.engine)
 
     @property
     def settings(self) -> AllocatorSettings:
@@ -40,8 +40,8 @@ class Allocator:
         settings = SessionSettings(allocator=AllocatorSettings.model_validate(given))
         self.engine.core.settings = {**self.engine.core.settings, "sessions": settings}
 
-    def lender(self, borrower: str = "ann") -> Inside:
-        return Inside(self.db, self.settings, borrower)
+    def lender(self, borrower: str = "ann") -> LocalLender:
+        return LocalLender(self.db, self.settings, borrower)
 
     def add(self, *items: Any) -> list[UUID]:
         """Add free items; their ids."""

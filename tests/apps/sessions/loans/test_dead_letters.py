@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from interlock.apps.sessions.allocator import lending, pool
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.settings import AllocatorSettings
 from interlock.engine.application import Unit, set_aside
 from tests.support.sessions import Sessions
@@ -100,7 +100,7 @@ def test_owners_release_by_force(sessions: Sessions) -> None:
 
 def test_a_release_takes_the_sandbox_from_nobody_else(sessions: Sessions) -> None:
     _, letter = stuck(sessions)
-    db = OfEngine(sessions.engine)
+    db = EngineTransactions(sessions.engine)
     lent = db.read(lending.find_by_key, f"loan:{letter['loan_id']}")
     assert lent is not None
     db.write(lending.release, UUID(lent.item_id), None)

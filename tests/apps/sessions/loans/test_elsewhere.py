@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interlock.apps.sessions.allocator import pool
-from interlock.apps.sessions.allocator.alone import create_app
+from interlock.apps.sessions.allocator.standalone import create_app
 from interlock.apps.sessions.loans.dead_letters import page
 from interlock.apps.sessions.loans.pool_view import pool_view
 from interlock.apps.sessions.loans.reconciling import drifts, reconcile
@@ -18,7 +18,7 @@ from interlock.config import Settings
 from interlock.http.server import InThread
 from interlock.http.service import Service
 from interlock.store import open_store
-from tests.apps.sessions.allocator.test_outside import TOKEN, says
+from tests.apps.sessions.allocator.test_remote_lender import TOKEN, says
 from tests.apps.sessions.allocator.world import Allocator, open_allocator
 from tests.apps.sessions.loans.test_traps import allocator_of, configure, write_more
 from tests.apps.sessions.loans.world import SessionWorld

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator import lending
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.loans import measures
 from interlock.apps.sessions.loans.pool_view import pool_view
 from interlock.apps.sessions.loans.reconciling import drifts, reconcile
@@ -41,13 +41,13 @@ def held(world: SessionWorld) -> SessionWorld:
 
 def test_what_agrees_is_no_drift(held: SessionWorld) -> None:
     lent_to_another = lending.Request("local", "token:1:k", "bob", timedelta(hours=24))
-    OfEngine(held.engine).write(lending.lend, lent_to_another)
+    EngineTransactions(held.engine).write(lending.lend, lent_to_another)
     assert drift_of(held) == []
 
 
 def test_a_loan_that_the_allocator_does_not_know(held: SessionWorld) -> None:
     (item,) = [one for one in held.items() if one.state == "borrowed"]
-    OfEngine(held.engine).write(lending.release, item.id)
+    EngineTransactions(held.engine).write(lending.release, item.id)
     ((whose, sentence),) = drift_of(held)
     assert whose == "loan"
     assert f"holds the sandbox {item.id}, and the allocator does not count it as lent" in sentence

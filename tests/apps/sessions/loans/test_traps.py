@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator import lending
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.loans.session_loans import lease_of
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.apps.sessions.tables import sandbox_loan
@@ -254,7 +254,7 @@ def test_a_sandbox_that_is_held_for_long_is_renewed(world: SessionWorld) -> None
         world.look_after()
         expired = world.engine.read(lambda conn: lending.expired(conn, world.clock.now()))
         for one in expired:
-            OfEngine(world.engine).write(lending.expire, one)
+            EngineTransactions(world.engine).write(lending.expire, one)
     assert (world.loans(it)[0].state, world.counts().quarantined) == ("held", 0)
 
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from interlock.apps.sessions.allocator import lending, line, operations, pool, subscribers
+from interlock.apps.sessions.allocator import lending, operations, pool, subscribers, waiting_line
+from interlock.apps.sessions.allocator.access import Administering, AllocatorRoute
 from interlock.apps.sessions.allocator.api import AcceptedOut, Body, OperationOut, Pool
 from interlock.apps.sessions.allocator.contents import checked_params, content_of
-from interlock.apps.sessions.allocator.desk import Administering, Answers
 from interlock.apps.sessions.allocator.operations import SUBMIT
 from interlock.engine import NotFound
 from interlock.engine.application import Unit, record_action
@@ -20,7 +20,7 @@ from interlock.http.problems import BadRequest
 from interlock.machine import Actor
 from interlock.store import moment
 
-router = APIRouter(tags=["allocator"], route_class=Answers)
+router = APIRouter(tags=["allocator"], route_class=AllocatorRoute)
 State = Literal["free", "borrowed", "in_return", "quarantined"]
 
 
@@ -116,11 +116,11 @@ class StatsOut(BaseModel):
 
 
 @router.post("/submit", summary="Add a sandbox", response_model=AcceptedOut)
-async def post_submit(desk: Administering, body: SubmitBody) -> AcceptedOut:
+async def post_submit(access: Administering, body: SubmitBody) -> AcceptedOut:
     """It is free once the operation has succeeded. Two equal items stay two."""
     content, _ = content_of(body.item)
-    name, notifies = body.pool or desk.settings.pool, bool(subscribers.of_kind(desk.settings, SUBMIT))
-    begun = await desk.write(_submit, name, content, checked_params(body.params), notifies, desk.actor)
+    name, notifies = body.pool or access.settings.pool, bool(subscribers.of_kind(access.settings, SUBMIT))
+    begun = await access.write(_submit, name, content, checked_params(body.params), notifies, access.actor)
     return AcceptedOut(operation_id=str(begun.id))
 
 
@@ -132,18 +132,18 @@ def _submit(
 
 
 @router.get("/admin/items", summary="List sandboxes", response_model=ItemsOut)
-async def get_items(desk: Administering, state: State = "free", pool: Pool = None) -> ItemsOut:
-    return await _items(desk, (state,), pool)
+async def get_items(access: Administering, state: State = "free", pool: Pool = None) -> ItemsOut:
+    return await _items(access, (state,), pool)
 
 
 @router.get("/admin/borrowed", summary="List borrowed sandboxes, with who has them", response_model=ItemsOut)
-async def get_borrowed_items(desk: Administering, pool: Pool = None) -> ItemsOut:
-    return await _items(desk, ("borrowed", "in_return", "quarantined"), pool)
+async def get_borrowed_items(access: Administering, pool: Pool = None) -> ItemsOut:
+    return await _items(access, ("borrowed", "in_return", "quarantined"), pool)
 
 
-async def _items(desk: Administering, states: tuple[str, ...], name: str | None) -> ItemsOut:
-    found = await desk.read(pool.items, name, states)
-    holders = {one.item_id: one for one in await desk.read(lending.holders, name)}
+async def _items(access: Administering, states: tuple[str, ...], name: str | None) -> ItemsOut:
+    found = await access.read(pool.items, name, states)
+    holders = {one.item_id: one for one in await access.read(lending.holders, name)}
     return ItemsOut(items=[_item(one, holders.get(one.id)) for one in found])
 
 
@@ -163,14 +163,14 @@ def _item(one: pool.Item, holder: lending.Holder | None) -> ItemOut:
 
 
 @router.delete("/admin/items", summary="Remove the free sandboxes for good", response_model=RemovedOut)
-async def delete_items(desk: Administering, pool: Pool = None) -> RemovedOut:
-    return RemovedOut(removed=await desk.write(_remove, ("free",), pool, desk.actor))
+async def delete_items(access: Administering, pool: Pool = None) -> RemovedOut:
+    return RemovedOut(removed=await access.write(_remove, ("free",), pool, access.actor))
 
 
 @router.delete("/admin/borrowed", summary="Remove the borrowed sandboxes for good", response_model=RemovedOut)
-async def delete_borrowed_items(desk: Administering, pool: Pool = None) -> RemovedOut:
+async def delete_borrowed_items(access: Administering, pool: Pool = None) -> RemovedOut:
     """Their borrowers are not asked, and what they return afterwards counts as returned."""
-    return RemovedOut(removed=await desk.write(_remove, ("borrowed", "in_return"), pool, desk.actor))
+    return RemovedOut(removed=await access.write(_remove, ("borrowed", "in_return"), pool, access.actor))
 
 
 def _remove(unit: Unit, states: tuple[str, ...], name: str | None, actor: Actor) -> int:
@@ -185,10 +185,10 @@ def _remove(unit: Unit, states: tuple[str, ...], name: str | None, actor: Actor)
 
 
 @router.post("/admin/force-return", summary="Make a sandbox free without its borrower", response_model=ReleasedOut)
-async def post_force_return(desk: Administering, body: ItemBody) -> ReleasedOut:
+async def post_force_return(access: Administering, body: ItemBody) -> ReleasedOut:
     """Nobody is notified. Its borrower may still use it, so be sure that it does not."""
-    key = desk.key_of(body.key) if body.key is not None else None
-    return await desk.write(_force, body.item_id, body.item, key, desk.actor)
+    key = access.key_of(body.key) if body.key is not None else None
+    return await access.write(_force, body.item_id, body.item, key, access.actor)
 
 
 def _force(unit: Unit, item_id: UUID | None, item: Any, key: str | None, actor: Actor) -> ReleasedOut:
@@ -212,9 +212,9 @@ def _by_content(unit: Unit, item: Any) -> UUID:
 
 
 @router.post("/admin/quarantine", summary="Take a sandbox out of use", response_model=ReleasedOut)
-async def post_quarantine(desk: Administering, body: QuarantineBody) -> ReleasedOut:
+async def post_quarantine(access: Administering, body: QuarantineBody) -> ReleasedOut:
     """It stays out of use until it is returned or released by force."""
-    await desk.write(_quarantine, body.item_id, body.reason, desk.actor)
+    await access.write(_quarantine, body.item_id, body.reason, access.actor)
     return ReleasedOut(item_id=body.item_id, released=False)
 
 
@@ -228,12 +228,12 @@ def _quarantine(unit: Unit, item_id: UUID, reason: str, actor: Actor) -> None:
 
 @router.get("/admin/operations", summary="List operations, the newest first", response_model=OperationsOut)
 async def get_operations(
-    desk: Administering,
+    access: Administering,
     status: Literal["pending", "inprogress", "succeeded", "failed"] | None = None,
     after: UUID | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> OperationsOut:
-    found = await desk.read(operations.page, status=status, after=after, limit=limit)
+    found = await access.read(operations.page, status=status, after=after, limit=limit)
     return OperationsOut(
         operations=[
             OperationRow(
@@ -252,8 +252,8 @@ async def get_operations(
 
 
 @router.delete("/admin/operations/{id}", summary="Delete an operation that has ended", response_model=RemovedOut)
-async def delete_operation(desk: Administering, id: UUID) -> RemovedOut:
-    await desk.write(_forget, id, desk.actor)
+async def delete_operation(access: Administering, id: UUID) -> RemovedOut:
+    await access.write(_forget, id, access.actor)
     return RemovedOut(removed=1)
 
 
@@ -266,8 +266,8 @@ def _forget(unit: Unit, id: UUID, actor: Actor) -> None:
 
 
 @router.get("/admin/stats", summary="Counts of sandboxes and operations", response_model=StatsOut)
-async def get_stats(desk: Administering, pool: Pool = None) -> StatsOut:
-    return await desk.read(stats_of, pool)
+async def get_stats(access: Administering, pool: Pool = None) -> StatsOut:
+    return await access.read(stats_of, pool)
 
 
 def stats_of(conn: Any, name: str | None) -> StatsOut:
@@ -280,7 +280,7 @@ def stats_of(conn: Any, name: str | None) -> StatsOut:
         in_return_count=sum(one.in_return for one in found),
         quarantined_count=sum(one.quarantined for one in found),
         total_count=sum(one.total for one in found),
-        waiting_count=line.waiting(conn, name),
+        waiting_count=waiting_line.waiting(conn, name),
         pending_operations=by_status[operations.PENDING] + by_status[operations.IN_PROGRESS],
         failed_operations=by_status["failed"],
     )

@@ -14,19 +14,19 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.apps.sessions.allocator import lending, line, operations, pool, subscribers
+from interlock.apps.sessions.allocator import lending, operations, pool, subscribers, waiting_line
+from interlock.apps.sessions.allocator.access import AllocatorAccess, AllocatorRoute, Borrowing
 from interlock.apps.sessions.allocator.contents import checked_params, content_of, params_of
-from interlock.apps.sessions.allocator.desk import Answers, Borrowing, Desk
-from interlock.apps.sessions.allocator.inside import NOTHING_FREE
-from interlock.apps.sessions.allocator.lender import AllocatorAway, Lent, NotBorrowed, PoolEmpty, Return
+from interlock.apps.sessions.allocator.lender import AllocatorUnavailable, Lent, NotBorrowed, PoolEmpty, Return
 from interlock.apps.sessions.allocator.lending import Notifying
 from interlock.apps.sessions.allocator.lending import Request as Wanted
-from interlock.apps.sessions.allocator.line import Line
+from interlock.apps.sessions.allocator.local_lender import NOTHING_FREE
 from interlock.apps.sessions.allocator.operations import BORROW, RETURN, Operation
+from interlock.apps.sessions.allocator.waiting_line import MustWait
 from interlock.engine import NotFound
 from interlock.http.caller import credentials, still_known
 
-router = APIRouter(tags=["allocator"], route_class=Answers)
+router = APIRouter(tags=["allocator"], route_class=AllocatorRoute)
 LONGEST_WAIT = 300.0
 LOOK = 0.5
 """Seconds between two looks of a borrower that waits; a hint comes earlier."""
@@ -101,79 +101,87 @@ class DoneOut(BaseModel):
 
 @router.get("/borrow", summary="Borrow a sandbox", response_model=LentOut)
 async def get_borrow(
-    request: Request, desk: Borrowing, wait: Wait = 0, params: Annotated[str | None, Query()] = None, pool: Pool = None
+    request: Request,
+    access: Borrowing,
+    wait: Wait = 0,
+    params: Annotated[str | None, Query()] = None,
+    pool: Pool = None,
 ) -> LentOut:
     """503 if none is free, also after `wait` seconds. The same `Idempotency-Key` gets the same sandbox."""
-    return await _borrow(request, desk, wait, params_of(params), pool)
+    return await _borrow(request, access, wait, params_of(params), pool)
 
 
 @router.post("/handlers/ip/borrow", summary="Borrow a sandbox (the specification's path)", response_model=LentOut)
-async def post_borrow(request: Request, desk: Borrowing, body: BorrowBody | None = None) -> LentOut:
+async def post_borrow(request: Request, access: Borrowing, body: BorrowBody | None = None) -> LentOut:
     given = body or BorrowBody()
-    return await _borrow(request, desk, given.wait, checked_params(given.params), given.pool)
+    return await _borrow(request, access, given.wait, checked_params(given.params), given.pool)
 
 
 @router.get("/borrow/{key}", summary="What was borrowed with an idempotency key", response_model=LentOut)
-async def get_borrowed(desk: Borrowing, key: str) -> LentOut:
+async def get_borrowed(access: Borrowing, key: str) -> LentOut:
     """For a client whose answer was lost: 404 says that nothing is borrowed with the key."""
-    found = await desk.read(lending.find_by_key, desk.key_of(key[:200]))
+    found = await access.read(lending.find_by_key, access.key_of(key[:200]))
     if found is None:
         raise NotBorrowed("nothing is borrowed with this key")
     return _out(found)
 
 
-async def _borrow(request: Request, desk: Desk, wait: float, params: dict[str, Any], pool_name: str | None) -> LentOut:
-    settings = desk.settings
+async def _borrow(
+    request: Request, access: AllocatorAccess, wait: float, params: dict[str, Any], pool_name: str | None
+) -> LentOut:
+    settings = access.settings
     wanted = Wanted(
         pool_name or settings.pool,
-        desk.key or f"once:{uuid4()}",
-        desk.who.name,
+        access.key or f"once:{uuid4()}",
+        access.who.name,
         timedelta(hours=settings.lend_for),
         params,
         waits=wait > 0,
         notifies=bool(subscribers.of_kind(settings, BORROW)),
     )
-    found = await desk.write(lending.lend, wanted)
-    if isinstance(found, Line) and wait > 0:
-        with desk.service.waits.occupy(desk.who):
-            found = await _in_line(request, desk, wanted, wait)
-    if isinstance(found, Line):
+    found = await access.write(lending.lend, wanted)
+    if isinstance(found, MustWait) and wait > 0:
+        with access.service.waits.occupy(access.who):
+            found = await _in_line(request, access, wanted, wait)
+    if isinstance(found, MustWait):
         raise PoolEmpty(NOTHING_FREE)
     if isinstance(found, Notifying):
-        found = await _notified(desk, wanted, found.operation_id)
-    if desk.key is None and await request.is_disconnected():
-        await desk.write(lending.take_back, found.token, None, {}, _notifies_return(desk))
+        found = await _notified(access, wanted, found.operation_id)
+    if access.key is None and await request.is_disconnected():
+        await access.write(lending.take_back, found.token, None, {}, _notifies_return(access))
     return _out(found)
 
 
-async def _in_line(request: Request, desk: Desk, wanted: Wanted, wait: float) -> Lent | Notifying | Line:
+async def _in_line(
+    request: Request, access: AllocatorAccess, wanted: Wanted, wait: float
+) -> Lent | Notifying | MustWait:
     """Keep a place in line until a sandbox is free or the time is over."""
     end = asyncio.get_running_loop().time() + wait
-    found: Lent | Notifying | Line = Line(0)
+    found: Lent | Notifying | MustWait = MustWait(0)
     kept = 0.0
-    with _hints(desk, pool.FREED) as hinted:
-        while isinstance(found, Line) and (left := end - asyncio.get_running_loop().time()) > 0:
+    with _hints(access, pool.FREED) as hinted:
+        while isinstance(found, MustWait) and (left := end - asyncio.get_running_loop().time()) > 0:
             await _first_of(hinted, min(LOOK, left))
-            if desk.service.stopping or await request.is_disconnected():
+            if access.service.stopping or await request.is_disconnected():
                 break
             kept += LOOK
-            free = (await desk.read(pool.counts, wanted.pool)).free
-            if free or kept > line.PLACE.total_seconds() / 3:
+            free = (await access.read(pool.counts, wanted.pool)).free
+            if free or kept > waiting_line.PLACE.total_seconds() / 3:
                 kept = 0.0
-                found = await desk.write(lending.lend, wanted)
-    if isinstance(found, Line):
-        await desk.write(line.leave_line, wanted.pool, wanted.key)
+                found = await access.write(lending.lend, wanted)
+    if isinstance(found, MustWait):
+        await access.write(waiting_line.leave_line, wanted.pool, wanted.key)
     return found
 
 
-async def _notified(desk: Desk, wanted: Wanted, operation_id: UUID) -> Lent:
-    while not await desk.in_thread(subscribers.work, desk.db, desk.settings, operation_id):
+async def _notified(access: AllocatorAccess, wanted: Wanted, operation_id: UUID) -> Lent:
+    while not await access.in_thread(subscribers.work, access.db, access.settings, operation_id):
         await asyncio.sleep(LOOK / 2)
-    found = await desk.read(lending.find_by_key, wanted.key)
+    found = await access.read(lending.find_by_key, wanted.key)
     if found is None:
-        ended = await desk.read(operations.find, operation_id)
+        ended = await access.read(operations.find, operation_id)
         why = ended.message if ended is not None and ended.message else "the operation was deleted"
-        raise AllocatorAway(f"the item was put back: {why}")
+        raise AllocatorUnavailable(f"the item was put back: {why}")
     return found
 
 
@@ -185,67 +193,67 @@ def _out(found: Lent) -> LentOut:
 
 
 @router.post("/return", summary="Return a sandbox", response_model=AcceptedOut)
-async def post_return(desk: Borrowing, body: ReturnBody) -> AcceptedOut:
+async def post_return(access: Borrowing, body: ReturnBody) -> AcceptedOut:
     """A second return of the same token gets the same operation. 403 for a wrong token, 404 if it is not borrowed."""
     _, digest = content_of(body.item)
-    accepted: Return = await desk.write(
-        lending.take_back, body.borrow_token, digest, checked_params(body.params), _notifies_return(desk)
+    accepted: Return = await access.write(
+        lending.take_back, body.borrow_token, digest, checked_params(body.params), _notifies_return(access)
     )
     return AcceptedOut(operation_id=accepted.operation_id)
 
 
 @router.post("/handlers/ip/return", summary="Return a sandbox (the specification's path)", response_model=AcceptedOut)
-async def post_return_too(desk: Borrowing, body: ReturnBody) -> AcceptedOut:
-    return await post_return(desk, body)
+async def post_return_too(access: Borrowing, body: ReturnBody) -> AcceptedOut:
+    return await post_return(access, body)
 
 
 @router.post("/renew", summary="Keep a sandbox that is still used", response_model=DoneOut)
-async def post_renew(desk: Borrowing, body: TokenBody) -> DoneOut:
+async def post_renew(access: Borrowing, body: TokenBody) -> DoneOut:
     """Its time limit begins again. 404 if nothing is borrowed with the token."""
-    await desk.write(lending.renew, body.borrow_token, timedelta(hours=desk.settings.lend_for))
+    await access.write(lending.renew, body.borrow_token, timedelta(hours=access.settings.lend_for))
     return DoneOut()
 
 
-def _notifies_return(desk: Desk) -> bool:
-    return bool(subscribers.of_kind(desk.settings, RETURN))
+def _notifies_return(access: AllocatorAccess) -> bool:
+    return bool(subscribers.of_kind(access.settings, RETURN))
 
 
 # -- operations
 
 
 @router.get("/operations/{id}", summary="How far an operation is", response_model=OperationOut)
-async def get_operation(desk: Borrowing, id: UUID) -> OperationOut:
-    return OperationOut.of(await _operation(desk, id))
+async def get_operation(access: Borrowing, id: UUID) -> OperationOut:
+    return OperationOut.of(await _operation(access, id))
 
 
-async def _operation(desk: Desk, id: UUID) -> Operation:
-    found = await desk.read(operations.find, id)
+async def _operation(access: AllocatorAccess, id: UUID) -> Operation:
+    found = await access.read(operations.find, id)
     if found is None:
         raise NotFound(f"there is no operation {id}")
     return found
 
 
-async def _slot(desk: Borrowing) -> AsyncIterator[Desk]:
+async def _slot(access: Borrowing) -> AsyncIterator[AllocatorAccess]:
     """Occupies a slot before the stream begins."""
-    with desk.service.streams.occupy(desk.who):
-        yield desk
+    with access.service.streams.occupy(access.who):
+        yield access
 
 
-Streaming = Annotated[Desk, Depends(_slot)]
+Streaming = Annotated[AllocatorAccess, Depends(_slot)]
 
 
 @router.get("/operations/{id}/events", summary="Events of an operation as server-sent events", response_class=Response)
-async def get_events(request: Request, desk: Streaming, id: UUID) -> Response:
+async def get_events(request: Request, access: Streaming, id: UUID) -> Response:
     """It ends with `completed` or `failed`. A comment, `ping`, is sent every 15 seconds."""
-    await _operation(desk, id)
-    return StreamingResponse(_follow(request, desk, id), media_type="text/event-stream")
+    await _operation(access, id)
+    return StreamingResponse(_follow(request, access, id), media_type="text/event-stream")
 
 
-async def _follow(request: Request, desk: Desk, id: UUID) -> AsyncIterator[bytes]:
+async def _follow(request: Request, access: AllocatorAccess, id: UUID) -> AsyncIterator[bytes]:
     seen, quiet = 0, 0.0
-    with _hints(desk, operations.CHANGED) as hinted:
-        while not desk.service.stopping:
-            for one in await desk.read(operations.events, id, seen):
+    with _hints(access, operations.CHANGED) as hinted:
+        while not access.service.stopping:
+            for one in await access.read(operations.events, id, seen):
                 seen, quiet = one.seq, 0.0
                 said = {"event": one.event} | ({"reason": one.reason} if one.reason is not None else {})
                 yield f"data: {json.dumps(said)}\n\n".encode()
@@ -256,9 +264,9 @@ async def _follow(request: Request, desk: Desk, id: UUID) -> AsyncIterator[bytes
             if quiet >= PING:
                 quiet = 0.0
                 yield b": ping\n\n"
-                if desk.confirms and await still_known(desk.service, credentials(request)) is None:
+                if access.confirms and await still_known(access.service, credentials(request)) is None:
                     return
-                if await desk.read(operations.find, id) is None:
+                if await access.read(operations.find, id) is None:
                     return
 
 
@@ -266,7 +274,7 @@ async def _follow(request: Request, desk: Desk, id: UUID) -> AsyncIterator[bytes
 
 
 @contextmanager
-def _hints(desk: Desk, name: str) -> Any:
+def _hints(access: AllocatorAccess, name: str) -> Any:
     """An event that is set whenever the hint comes."""
     loop, hinted = asyncio.get_running_loop(), asyncio.Event()
 
@@ -274,7 +282,7 @@ def _hints(desk: Desk, name: str) -> Any:
         if name in names or not names:
             loop.call_soon_threadsafe(hinted.set)
 
-    leave: Callable[[], None] = desk.service.engine.store.subscribe(hear)
+    leave: Callable[[], None] = access.service.engine.store.subscribe(hear)
     try:
         yield hinted
     finally:

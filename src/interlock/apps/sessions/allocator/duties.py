@@ -9,7 +9,7 @@ from functools import partial
 from uuid import UUID
 
 from interlock.apps.sessions.allocator import cleaning, lending, operations, subscribers
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.settings import settings_in
 from interlock.engine import Engine
 from interlock.engine.application import error_summary, must_raise
@@ -35,7 +35,7 @@ def carry_on(engine: Engine) -> bool:
 
 def _one(engine: Engine, operation_id: UUID) -> None:
     try:
-        subscribers.work(OfEngine(engine), settings_in(engine.setting("sessions")).allocator, operation_id)
+        subscribers.work(EngineTransactions(engine), settings_in(engine.setting("sessions")).allocator, operation_id)
     except BaseException as error:
         if must_raise(error):
             raise

@@ -1,4 +1,4 @@
-"""What sessions need of an allocator, whether it is in this process (`inside`) or elsewhere (`outside`)."""
+"""What sessions need of an allocator, whether it is in this process (`local_lender`) or elsewhere (`remote_lender`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PoolEmpty(NotSent):
     """No sandbox is free. It is no failure: ask again after `retry_after`."""
 
 
-class AllocatorAway(NotSent):
+class AllocatorUnavailable(NotSent):
     """The allocator cannot be reached, or answered that it cannot help now. Nothing was borrowed or returned."""
 
 
@@ -97,7 +97,7 @@ class Lender(Protocol):
         """Give up the place in line."""
 
     def borrow(self, key: str, *, wait: float = 0, params: Mapping[str, Any] | None = None) -> Lent:
-        """Borrow a sandbox. The same key gets the same one. Raises PoolEmpty, AllocatorAway or AnswerLost."""
+        """Borrow a sandbox. The same key gets the same one. Raises PoolEmpty, AllocatorUnavailable or AnswerLost."""
 
     def find(self, key: str) -> Lent | None:
         """What was borrowed with this key and not returned; None if nothing. Raises KeysUnknown if it cannot tell."""

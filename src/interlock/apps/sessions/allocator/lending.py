@@ -19,7 +19,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.apps.sessions.allocator import line, operations, pool
+from interlock.apps.sessions.allocator import operations, pool, waiting_line
 from interlock.apps.sessions.allocator.lender import (
     SUCCEEDED,
     AllocatorRefused,
@@ -30,8 +30,8 @@ from interlock.apps.sessions.allocator.lender import (
     Return,
     WrongToken,
 )
-from interlock.apps.sessions.allocator.line import Line
 from interlock.apps.sessions.allocator.operations import Operation
+from interlock.apps.sessions.allocator.waiting_line import MustWait
 from interlock.apps.sessions.tables import sandbox_borrow as B
 from interlock.apps.sessions.tables import sandbox_item as I
 from interlock.engine.application import Unit
@@ -70,7 +70,7 @@ class Notifying:
 # -- borrowing
 
 
-def lend(unit: Unit, request: Request) -> Lent | Notifying | Line:
+def lend(unit: Unit, request: Request) -> Lent | Notifying | MustWait:
     """Lend a free item, or find what was lent with this key before."""
     pool.lock(unit, request.pool)
     known = unit.conn.execute(sa.select(B).where(B.c.key == request.key).with_for_update()).first()
@@ -82,11 +82,11 @@ def lend(unit: Unit, request: Request) -> Lent | Notifying | Line:
         return _renewed(unit, known, request.lend_for)
     if known is not None and known.status != PUT_BACK:
         raise KeyUsed(f"the borrow with this key has ended ({known.status}); use a new key")
-    ahead = line.ahead(unit, request.pool, request.key)
+    ahead = waiting_line.ahead(unit, request.pool, request.key)
     if pool.counts(unit.conn, request.pool).free <= ahead:
         if request.waits:
-            line.keep_place(unit, request.pool, request.key)
-        return Line(ahead)
+            waiting_line.keep_place(unit, request.pool, request.key)
+        return MustWait(ahead)
     row = unit.conn.execute(
         sa.select(I)
         .where(I.c.pool == request.pool, I.c.state == pool.FREE)
@@ -125,7 +125,7 @@ def lend(unit: Unit, request: Request) -> Lent | Notifying | Line:
         )
     )
     pool.put(unit, item, pool.BORROWED, borrow_id=borrow_id)
-    line.leave(unit, request.pool, request.key)
+    waiting_line.leave(unit, request.pool, request.key)
     return Notifying(operation.id) if operation is not None else Lent(str(item.id), item.value, token)
 
 

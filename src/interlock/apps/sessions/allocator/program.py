@@ -29,9 +29,9 @@ def allocator(
     ] = None,
 ) -> None:
     """Lend sandboxes over HTTP, without the rest of Interlock. It needs `sessions.allocator.token`."""
-    from interlock.apps.sessions.allocator.alone import Alone
+    from interlock.apps.sessions.allocator.standalone import StandaloneAllocator
 
-    service = Alone(_settings(config, data, database), host=host, port=port, items=_items(items))
+    service = StandaloneAllocator(_settings(config, data, database), host=host, port=port, items=_items(items))
     service.run(lambda: typer.echo(f"the allocator is on {service.url}; Ctrl+C ends it"))
 
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from interlock.apps.sessions.allocator import lending, operations
-from interlock.apps.sessions.allocator.calling import NoAnswer, NotReached, Reply, call
+from interlock.apps.sessions.allocator.http_client import NoAnswer, NotReached, Reply, call
 from interlock.apps.sessions.allocator.lender import FAILED, SUCCEEDED
 from interlock.apps.sessions.allocator.operations import BORROW, PENDING, RETURN, Notice, Operation
 from interlock.apps.sessions.allocator.transactions import Transactions

@@ -1,4 +1,4 @@
-"""How the allocator's functions reach the database: through an engine, or through the task of a handler."""
+"""Transactions for the allocator's functions: of an engine, or of the task of a handler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Transactions(Protocol):
 
 
 @dataclass(frozen=True)
-class OfEngine:
+class EngineTransactions:
     """Through an engine. A transaction has the function's name, for failpoints."""
 
     engine: Engine
@@ -41,7 +41,7 @@ class OfEngine:
 
 
 @dataclass(frozen=True)
-class OfTask:
+class TaskTransactions:
     """Through the task of a handler. The allocator's own rows need no fence: keys and tokens say whose they are."""
 
     task: Task[Any]

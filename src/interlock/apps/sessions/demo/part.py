@@ -11,7 +11,7 @@ from uuid import UUID
 
 from interlock.apps.sessions import control
 from interlock.apps.sessions.agents.lines import parse
-from interlock.apps.sessions.allocator.lender import AllocatorAway
+from interlock.apps.sessions.allocator.lender import AllocatorUnavailable
 from interlock.apps.sessions.control import NewPrompt, NewSession
 from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
@@ -209,7 +209,7 @@ def lend(task: Task[Loan], rng: random.Random) -> Outcome:
 
 def take_back(task: Task[Loan], rng: random.Random) -> Outcome:
     if task.data.allocator == BROKEN_RACK:
-        raise AllocatorAway(f"{BROKEN_RACK} does not answer")
+        raise AllocatorUnavailable(f"{BROKEN_RACK} does not answer")
     return Go(RETURNED, data={"operation_id": f"op-{rng.randrange(10**6):06}"})
 
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from interlock.apps.sessions.allocator.desk import Borrowing
+from interlock.apps.sessions.allocator.access import Borrowing
 from interlock.apps.sessions.loans import dead_letters
 from interlock.apps.sessions.loans.dead_letters import Stuck
 from interlock.apps.sessions.loans.duties import wake_returns
@@ -229,6 +229,6 @@ def _with(body: NoteBody | None, said: str) -> str:
 
 
 @router.post("/webhook/return", summary="An allocator says that a return has ended", response_model=WokenOut)
-async def webhook_return(desk: Borrowing, body: WebhookBody) -> WokenOut:
+async def webhook_return(access: Borrowing, body: WebhookBody) -> WokenOut:
     """Needs a token with the scope `sandboxes`. The loan that follows the operation asks about it now."""
-    return WokenOut(woken=await desk.write(wake_returns, body.operation_id))
+    return WokenOut(woken=await access.write(wake_returns, body.operation_id))

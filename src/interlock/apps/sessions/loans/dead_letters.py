@@ -13,17 +13,17 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator import lending, pool
-from interlock.apps.sessions.allocator.inside import Inside
+from interlock.apps.sessions.allocator.choosing import lender_of
 from interlock.apps.sessions.allocator.lender import (
-    AllocatorAway,
     AllocatorRefused,
+    AllocatorUnavailable,
     AnswerLost,
     Lender,
     Lent,
     WrongToken,
 )
-from interlock.apps.sessions.allocator.lenders import lender_of
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.local_lender import LocalLender
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.loans.keys import key_of
 from interlock.apps.sessions.loans.saving import commit_by_hand
 from interlock.apps.sessions.loans.session_loans import sandbox_of
@@ -217,7 +217,7 @@ def release_outside(engine: Engine, letter_id: UUID) -> None:
     if lent is None:
         try:
             lent = lender.find(key_of(found.id))
-        except (AllocatorAway, AllocatorRefused, AnswerLost) as error:
+        except (AllocatorUnavailable, AllocatorRefused, AnswerLost) as error:
             raise Refused(f"the sandbox cannot be released: {error}") from error
         if lent is None:
             return
@@ -225,7 +225,7 @@ def release_outside(engine: Engine, letter_id: UUID) -> None:
         lender.release_by_force(lent.item_id, lent.item, key_of(found.id))
     except WrongToken as error:
         raise Refused(f"somebody else has the sandbox by now; resolve the dead letter instead ({error})") from error
-    except (AllocatorAway, AllocatorRefused, AnswerLost) as error:
+    except (AllocatorUnavailable, AllocatorRefused, AnswerLost) as error:
         raise Refused(f"the allocator did not release the sandbox: {error}") from error
 
 
@@ -236,13 +236,13 @@ def quarantine_outside(engine: Engine, letter_id: UUID, note: str) -> None:
         return
     try:
         lender.quarantine(lent.item_id, note or "given up")
-    except (AllocatorAway, AllocatorRefused, AnswerLost):
+    except (AllocatorUnavailable, AllocatorRefused, AnswerLost):
         return
 
 
 def _outside(engine: Engine, letter_id: UUID) -> tuple[Lender | None, Instance | None, Lent | None]:
-    lender = lender_of(settings_in(engine.setting("sessions")), OfEngine(engine))
-    if isinstance(lender, Inside):
+    lender = lender_of(settings_in(engine.setting("sessions")), EngineTransactions(engine))
+    if isinstance(lender, LocalLender):
         return None, None, None
 
     def read(conn: sa.Connection) -> tuple[Instance | None, Lent | None]:

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.allocator import line, pool
+from interlock.apps.sessions.allocator import pool, waiting_line
+from interlock.apps.sessions.allocator.choosing import lender_of
 from interlock.apps.sessions.allocator.lender import NotBorrowed
-from interlock.apps.sessions.allocator.lenders import lender_of
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.loans.keys import loan_in
 from interlock.apps.sessions.loans.need import has_done
 from interlock.apps.sessions.loans.session_loans import sandbox_of
@@ -104,7 +104,7 @@ def renew_borrows(engine: Engine) -> bool:
     """Renew what loans hold, so that the allocator's time limit ends only what nobody uses."""
     settings = settings_in(engine.setting("sessions"))
     every = span(timedelta(hours=settings.allocator.lend_for)) // 3
-    lender = lender_of(settings, OfEngine(engine))
+    lender = lender_of(settings, EngineTransactions(engine))
     for loan_id in engine.read(partial(_not_renewed, since=engine.clock.now() - every, name=lender.name)):
         try:
             lent = engine.read(partial(sandbox_of, loan_id=loan_id))
@@ -190,7 +190,7 @@ def wake_waiting(engine: Engine, settings: SessionSettings) -> None:
     free = engine.read(partial(pool.counts, pool=name)).free
     if not free:
         return
-    for key in engine.read(partial(line.first_in_line, name=name, now=engine.clock.now(), limit=free)):
+    for key in engine.read(partial(waiting_line.first_in_line, name=name, now=engine.clock.now(), limit=free)):
         loan_id = loan_in(key)
         if loan_id is not None:
             engine.write(partial(_hasten, loan_id=loan_id), name="wake_loan")

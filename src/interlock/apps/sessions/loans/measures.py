@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.allocator import line, operations, pool
+from interlock.apps.sessions.allocator import operations, pool, waiting_line
 from interlock.apps.sessions.loans.reconciling import drifts
 from interlock.apps.sessions.machine import STUCK, loan
 from interlock.engine.application import instances
@@ -25,7 +25,7 @@ def metrics(conn: sa.Connection, now: Micros) -> dict[str, float]:
             f"sandboxes_{name}": float(sum(getattr(one, name) for one in found))
             for name in ("free", "borrowed", "in_return", "quarantined", "total")
         },
-        "sandboxes_waited_for": float(line.waiting(conn)),
+        "sandboxes_waited_for": float(waiting_line.waiting(conn)),
         "sandbox_drift": float(len(drifts(conn, now))),
         "loans_stuck": float(len(instances(conn, loan.name, states=(STUCK,), limit=MOST))),
         "sandbox_operations_pending": float(_pending(conn)),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.sessions.allocator import lending, line, pool
+from interlock.apps.sessions.allocator import lending, pool, waiting_line
 from interlock.apps.sessions.allocator.pool import Counts, Item
 from interlock.apps.sessions.loans.keys import loan_in
 from interlock.apps.sessions.loans.reconciling import Drift, drifts
@@ -67,7 +67,7 @@ def pool_view(conn: sa.Connection, settings: SessionSettings, now: Micros) -> Po
     holders = {one.item_id: one for one in lending.holders(conn)}
     loans = _loans(conn, [its for one in holders.values() if (its := loan_in(one.key)) is not None])
     rows = tuple(_row(one, holders.get(one.id), loans) for one in found)
-    return PoolView("inside", counts, rows, line.waiting(conn), tuple(drifts(conn, now)))
+    return PoolView("inside", counts, rows, waiting_line.waiting(conn), tuple(drifts(conn, now)))
 
 
 def _row(one: Item, holder: lending.Holder | None, loans: dict[UUID, Instance]) -> SandboxRow:

@@ -21,9 +21,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator import lending, pool
-from interlock.apps.sessions.allocator.lender import AllocatorAway, AllocatorRefused, AnswerLost, Borrowed
-from interlock.apps.sessions.allocator.lenders import lender_of
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.choosing import lender_of
+from interlock.apps.sessions.allocator.lender import AllocatorRefused, AllocatorUnavailable, AnswerLost, Borrowed
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.loans.keys import loan_in
 from interlock.apps.sessions.machine import BORROWING, loan
 from interlock.apps.sessions.settings import SessionSettings, settings_in
@@ -64,12 +64,12 @@ def drifts(conn: sa.Connection, now: Micros, lasts: timedelta = LASTS) -> list[D
 def reconcile(engine: Engine) -> bool:
     """Compare both sides, and note what differs."""
     settings = settings_in(engine.setting("sessions"))
-    lender = lender_of(settings, OfEngine(engine))
+    lender = lender_of(settings, EngineTransactions(engine))
     # First what is held here: a borrow that comes in between is then on the allocator's side only, and its loan known.
     held = engine.read(lambda conn: _held(conn, lender.name))
     try:
         lent = lender.borrowed()
-    except (AllocatorAway, AllocatorRefused, AnswerLost) as error:
+    except (AllocatorUnavailable, AllocatorRefused, AnswerLost) as error:
         log.warning("the allocator does not say what it has lent, so nothing was compared: %s", error)
         return False
     engine.write(lambda unit: _note(unit, _differences(unit.conn, settings, held, lent)), name="reconcile")

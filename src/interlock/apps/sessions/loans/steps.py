@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from interlock.apps.sessions.allocator.choosing import lender_of
 from interlock.apps.sessions.allocator.lender import (
     FAILED,
     SUCCEEDED,
@@ -21,9 +22,8 @@ from interlock.apps.sessions.allocator.lender import (
     ReturnFailed,
     WrongToken,
 )
-from interlock.apps.sessions.allocator.lenders import lender_of
-from interlock.apps.sessions.allocator.line import LOOK_AGAIN
-from interlock.apps.sessions.allocator.transactions import OfTask
+from interlock.apps.sessions.allocator.transactions import TaskTransactions
+from interlock.apps.sessions.allocator.waiting_line import LOOK_AGAIN
 from interlock.apps.sessions.loans.keys import key_of
 from interlock.apps.sessions.loans.need import needs_sandbox
 from interlock.apps.sessions.loans.saving import save_work
@@ -179,4 +179,4 @@ def _failed(task: Task[Loan], why: str) -> ReturnFailed:
 
 
 def _lender(task: Task[Loan]) -> Lender:
-    return lender_of(settings_in(task.setting("sessions")), OfTask(task), f"session {task.data.session_id}")
+    return lender_of(settings_in(task.setting("sessions")), TaskTransactions(task), f"session {task.data.session_id}")

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from interlock.apps.sessions.allocator.alone import create_app
 from interlock.apps.sessions.allocator.lender import (
-    AllocatorAway,
     AllocatorRefused,
+    AllocatorUnavailable,
     AnswerLost,
     KeysUnknown,
     Lent,
@@ -20,7 +19,8 @@ from interlock.apps.sessions.allocator.lender import (
     PoolEmpty,
     WrongToken,
 )
-from interlock.apps.sessions.allocator.outside import Outside
+from interlock.apps.sessions.allocator.remote_lender import RemoteLender
+from interlock.apps.sessions.allocator.standalone import create_app
 from interlock.config import Settings
 from interlock.http.server import InThread
 from interlock.http.service import Service
@@ -39,8 +39,8 @@ class Elsewhere:
     allocator: Allocator
     url: str
 
-    def client(self, token: str = TOKEN) -> Outside:
-        return Outside(self.url, token, timeout=10)
+    def client(self, token: str = TOKEN) -> RemoteLender:
+        return RemoteLender(self.url, token, timeout=10)
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def test_it_releases_by_force_only_what_the_borrow_still_has(elsewhere: Elsewher
 
 
 def test_one_that_cannot_be_reached_lent_nothing() -> None:
-    with pytest.raises(AllocatorAway, match="cannot be reached"):
-        Outside("http://127.0.0.1:9", TOKEN).borrow("k")
+    with pytest.raises(AllocatorUnavailable, match="cannot be reached"):
+        RemoteLender("http://127.0.0.1:9", TOKEN).borrow("k")
 
 
 # -- another one
@@ -121,19 +121,19 @@ def says(code: int = 200, /, **fields: Any) -> Reply:
 )
 def test_an_answer_that_leaves_open_whether_something_was_lent_is_lost(reply: Reply) -> None:
     with Receiver(reply) as receiver, pytest.raises(AnswerLost):
-        Outside(f"http://127.0.0.1:{receiver.port}", "", timeout=5).borrow("k")
+        RemoteLender(f"http://127.0.0.1:{receiver.port}", "", timeout=5).borrow("k")
 
 
 def test_without_keys_a_lost_answer_stays_unknown() -> None:
     """So the loan is stuck and a person decides; nothing is borrowed a second time."""
     with Receiver(says(404, detail="Not Found")) as receiver, pytest.raises(KeysUnknown):
-        Outside(f"http://127.0.0.1:{receiver.port}", "").find("k")
+        RemoteLender(f"http://127.0.0.1:{receiver.port}", "").find("k")
 
 
 def test_the_other_family_of_paths_is_used_where_the_first_is_missing() -> None:
     replies = Reply(404, b"<html>"), says(item=ITEM, borrow_token="t"), Reply(404), says(operation_id="7")
     with Receiver(*replies) as receiver:
-        client = Outside(f"http://127.0.0.1:{receiver.port}", "")
+        client = RemoteLender(f"http://127.0.0.1:{receiver.port}", "")
         lent = client.borrow("k")
         assert client.give_back(lent).operation_id == "7"
     lines = [request.line.split()[1].partition("?")[0] for request in receiver.requests]
@@ -145,18 +145,18 @@ def test_the_other_family_of_paths_is_used_where_the_first_is_missing() -> None:
     [
         (says(404, err="Redis Error", msg="Item not found in borrowed items"), NotBorrowed),
         (says(403, err="x", msg="Invalid borrow token: This item is currently borrowed by someone else"), WrongToken),
-        (says(502, err="x", msg="subscriber failed"), AllocatorAway),
+        (says(502, err="x", msg="subscriber failed"), AllocatorUnavailable),
         (Reply(500), AnswerLost),
     ],
 )
 def test_what_a_return_may_answer(reply: Reply, error: type[Exception]) -> None:
     with Receiver(reply) as receiver, pytest.raises(error):
-        Outside(f"http://127.0.0.1:{receiver.port}", "").give_back(Lent("i", ITEM, "t"))
+        RemoteLender(f"http://127.0.0.1:{receiver.port}", "").give_back(Lent("i", ITEM, "t"))
 
 
 def test_its_operation_is_followed() -> None:
     with Receiver(says(status="inprogress"), says(status="failed", message="no"), Reply(404)) as receiver:
-        client = Outside(f"http://127.0.0.1:{receiver.port}", "")
+        client = RemoteLender(f"http://127.0.0.1:{receiver.port}", "")
         assert [client.operation("7").status for _ in range(2)] == ["pending", "failed"]
         with pytest.raises(AllocatorRefused, match="does not know its operation"):
             client.operation("7")

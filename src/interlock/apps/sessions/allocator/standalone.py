@@ -1,4 +1,4 @@
-"""The allocator without the rest of the product: its endpoints, its duties, and one token for everybody who may ask."""
+"""The allocator as a service of its own: its endpoints, its duties, and one token for all callers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Scope
 
 from interlock import __version__
 from interlock.apps.sessions.allocator import admin_api, api, lending, pool
+from interlock.apps.sessions.allocator.access import allocator_access, refused
 from interlock.apps.sessions.allocator.contents import content_of
-from interlock.apps.sessions.allocator.desk import desk, refused
 from interlock.apps.sessions.settings import settings_in
 from interlock.config import Settings
 from interlock.engine import Engine, secrets
@@ -52,7 +52,7 @@ def create_app(service: Service, token: str) -> ASGIApp:
 
     async def stranger(scope: Scope) -> problems.Refusal | None:
         try:
-            await desk(Request({**scope, "app": app}))
+            await allocator_access(Request({**scope, "app": app}))
         except InterlockError as error:
             return problems.of(error)
         return None
@@ -65,7 +65,7 @@ def create_app(service: Service, token: str) -> ASGIApp:
     return RequestGuard(app, service.settings.http, longer=(), observe=prometheus.observe_request, stranger=stranger)
 
 
-class Alone:
+class StandaloneAllocator:
     """One process that serves the allocator."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Who asks the allocator over HTTP, how its functions are run for them, and how errors are answered.
+"""Who may call the allocator over HTTP, how its functions run for a request, and how errors are answered.
 
 A request needs a token; a login is not enough, because `GET /borrow` changes something and a foreign page could make a
 browser send it. In the product it is a token with the scope `sandboxes`, in `interlock allocator` the configured one.
@@ -21,9 +21,9 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from interlock.apps.sessions.allocator.lender import AllocatorAway, KeyUsed, NotBorrowed, PoolEmpty, WrongToken
+from interlock.apps.sessions.allocator.lender import AllocatorUnavailable, KeyUsed, NotBorrowed, PoolEmpty, WrongToken
 from interlock.apps.sessions.allocator.scopes import SANDBOXES, SANDBOXES_ADMIN
-from interlock.apps.sessions.allocator.transactions import OfEngine
+from interlock.apps.sessions.allocator.transactions import EngineTransactions
 from interlock.apps.sessions.settings import AllocatorSettings, settings_in
 from interlock.engine.application import Unit
 from interlock.http.caller import COOKIE, authenticates, caller, credentials
@@ -37,7 +37,9 @@ T = TypeVar("T")
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 HEADER = "X-Interlock-Allocator"
 """Tells a client that this allocator knows idempotency keys, renewals and ids of items."""
-ALONE = Principal("agent", "client", workspace=OPERATORS, scopes=frozenset({SANDBOXES.name, SANDBOXES_ADMIN.name}))
+STANDALONE_CALLER = Principal(
+    "agent", "client", workspace=OPERATORS, scopes=frozenset({SANDBOXES.name, SANDBOXES_ADMIN.name})
+)
 """Whoever has the token of `interlock allocator`."""
 
 
@@ -49,7 +51,7 @@ class SubscriberThreads(ThreadPoolExecutor):
 
 
 @dataclass(frozen=True)
-class Desk:
+class AllocatorAccess:
     """The allocator for one request."""
 
     service: Service
@@ -68,9 +70,9 @@ class Desk:
         return self.who.actor_in(OPERATORS) if self.confirms else Actor(AGENT, self.who.name)
 
     @property
-    def db(self) -> OfEngine:
+    def db(self) -> EngineTransactions:
         """For threads."""
-        return OfEngine(self.service.engine)
+        return EngineTransactions(self.service.engine)
 
     def key_of(self, key: str) -> str:
         """A key as it is stored: nobody finds the borrow of another caller, or of a loan, by its key."""
@@ -99,45 +101,45 @@ class Desk:
 
 
 @authenticates
-async def desk(request: Request) -> Desk:
+async def allocator_access(request: Request) -> AllocatorAccess:
     if request.headers.get("authorization") is None:
         if COOKIE in request.cookies:
             raise NotAllowed("a login is not enough for the allocator: send a token as Authorization: Bearer …")
         raise NotAuthenticated("the allocator needs a token: Authorization: Bearer …")
     _, secret = credentials(request)
     service: Service = request.app.state.service
-    alone: str | None = getattr(request.app.state, "allocator_token", None)
-    if alone is None:
+    standalone_token: str | None = getattr(request.app.state, "allocator_token", None)
+    if standalone_token is None:
         who = await caller(request)
-    elif hmac.compare_digest(secret.encode("utf-8", "replace"), alone.encode()):
-        who = ALONE
+    elif hmac.compare_digest(secret.encode("utf-8", "replace"), standalone_token.encode()):
+        who = STANDALONE_CALLER
     else:
         raise NotAuthenticated("this is not the token of the allocator")
     key = request.headers.get("idempotency-key")
     if key is not None and not KEY.fullmatch(key):
         raise BadRequest(f"the Idempotency-Key {key[:80]!r} must have 1 to 200 visible ASCII characters")
-    made = Desk(service, who, None, alone is None)
+    made = AllocatorAccess(service, who, None, standalone_token is None)
     return made if key is None else replace(made, key=made.key_of(key))
 
 
-async def borrowing(found: Annotated[Desk, Depends(desk)]) -> Desk:
+async def borrowing(found: Annotated[AllocatorAccess, Depends(allocator_access)]) -> AllocatorAccess:
     found.needs(SANDBOXES)
     return found
 
 
-async def administering(found: Annotated[Desk, Depends(desk)]) -> Desk:
+async def administering(found: Annotated[AllocatorAccess, Depends(allocator_access)]) -> AllocatorAccess:
     found.needs(SANDBOXES_ADMIN)
     return found
 
 
-Borrowing = Annotated[Desk, Depends(borrowing)]
-Administering = Annotated[Desk, Depends(administering)]
+Borrowing = Annotated[AllocatorAccess, Depends(borrowing)]
+Administering = Annotated[AllocatorAccess, Depends(administering)]
 
 
 # -- errors
 
 
-class Answers(APIRoute):
+class AllocatorRoute(APIRoute):
     """A route that answers errors as an allocator does: `{"err", "msg"}`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -168,7 +170,7 @@ def refused(error: InterlockError) -> JSONResponse:
     match error:
         case PoolEmpty():
             return refusal(503, "Pool Empty", str(error), {"Retry-After": "5"})
-        case AllocatorAway():
+        case AllocatorUnavailable():
             return refusal(502, "Subscriber Error", str(error))
         case WrongToken():
             return refusal(403, "Forbidden", str(error))

@@ -9,19 +9,19 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from interlock.apps.sessions.allocator import lending, line, operations, subscribers
+from interlock.apps.sessions.allocator import lending, operations, subscribers, waiting_line
 from interlock.apps.sessions.allocator.lender import (
-    AllocatorAway,
     AllocatorRefused,
+    AllocatorUnavailable,
     Borrowed,
     Lent,
     PoolEmpty,
     Return,
 )
 from interlock.apps.sessions.allocator.lending import Notifying, Request
-from interlock.apps.sessions.allocator.line import LOOK_AGAIN, Line
 from interlock.apps.sessions.allocator.operations import BORROW, RETURN
 from interlock.apps.sessions.allocator.transactions import Transactions
+from interlock.apps.sessions.allocator.waiting_line import LOOK_AGAIN, MustWait
 from interlock.apps.sessions.settings import AllocatorSettings
 
 NOTHING_FREE = "No items available in the freelist"
@@ -30,7 +30,7 @@ SHORTLY = 0.2
 
 
 @dataclass(frozen=True)
-class Inside:
+class LocalLender:
     """A Lender on our own tables."""
 
     db: Transactions
@@ -47,10 +47,10 @@ class Inside:
         return timedelta(hours=self.settings.lend_for)
 
     def turn(self, key: str) -> timedelta | None:
-        return None if self.db.write(line.keep_place, self.pool, key) is None else LOOK_AGAIN
+        return None if self.db.write(waiting_line.keep_place, self.pool, key) is None else LOOK_AGAIN
 
     def leave_line(self, key: str) -> None:
-        self.db.write(line.leave_line, self.pool, key)
+        self.db.write(waiting_line.leave_line, self.pool, key)
 
     def borrow(self, key: str, *, wait: float = 0, params: Mapping[str, Any] | None = None) -> Lent:
         notifies = bool(subscribers.of_kind(self.settings, BORROW))
@@ -63,7 +63,7 @@ class Inside:
                     return found
                 case Notifying():
                     return self._notified(found.operation_id, request)
-                case Line() if time.monotonic() >= end:
+                case MustWait() if time.monotonic() >= end:
                     raise PoolEmpty(NOTHING_FREE, retry_after=LOOK_AGAIN)
             time.sleep(min(SHORTLY, max(0.0, end - time.monotonic())))
 
@@ -75,7 +75,7 @@ class Inside:
         found = self.db.read(lending.find_by_key, request.key)
         if found is None:
             why = ended.message if ended is not None and ended.message else "the operation was deleted"
-            raise AllocatorAway(f"the sandbox was put back: {why}")
+            raise AllocatorUnavailable(f"the sandbox was put back: {why}")
         return found
 
     def find(self, key: str) -> Lent | None:

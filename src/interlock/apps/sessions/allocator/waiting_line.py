@@ -1,6 +1,7 @@
-"""The line of those who wait for a sandbox of a pool: whoever came first gets the next free one.
+"""The waiting line of a pool: the borrower that came first gets the next free sandbox.
 
-A place is kept by asking again; one whose owner does not ask lapses, so that nobody waits for a borrower that is gone.
+A borrower keeps its place by asking again. A place that is not renewed expires, so that nobody waits for a borrower
+that is gone.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ LOOK_AGAIN = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MustWait:
     """Nothing is free for this borrower now."""
 
     ahead: int
     """How many others wait before this one."""
 
 
-def keep_place(unit: Unit, name: str, key: str) -> Line | None:
+def keep_place(unit: Unit, name: str, key: str) -> MustWait | None:
     """Take a place in line, or keep it; None if an item is free for this one."""
     pool.lock(unit, name)
     until = unit.now + span(PLACE)
@@ -38,7 +39,7 @@ def keep_place(unit: Unit, name: str, key: str) -> Line | None:
     unit.conn.execute(kept.on_conflict_do_update(index_elements=["pool", "key"], set_={"until": until}))
     unit.conn.execute(sa.delete(W).where(W.c.pool == name, W.c.until < unit.now))
     before = ahead(unit, name, key)
-    return None if pool.counts(unit.conn, name).free > before else Line(before)
+    return None if pool.counts(unit.conn, name).free > before else MustWait(before)
 
 
 def ahead(unit: Unit, name: str, key: str) -> int:

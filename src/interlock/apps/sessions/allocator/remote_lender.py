@@ -14,12 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 from interlock.apps.sessions.allocator import pool
-from interlock.apps.sessions.allocator.calling import NoAnswer, NotReached, Reply, call
+from interlock.apps.sessions.allocator.http_client import NoAnswer, NotReached, Reply, call
 from interlock.apps.sessions.allocator.lender import (
     FAILED,
     SUCCEEDED,
-    AllocatorAway,
     AllocatorRefused,
+    AllocatorUnavailable,
     AnswerLost,
     Borrowed,
     KeysUnknown,
@@ -39,7 +39,7 @@ MISSING = {404, 405}
 
 
 @dataclass(frozen=True)
-class Outside:
+class RemoteLender:
     """A Lender behind an address."""
 
     url: str
@@ -141,7 +141,7 @@ class Outside:
             raise _refusal(answer)
         found = answer.body.get("items") if isinstance(answer.body, Mapping) else answer.body
         if not isinstance(found, list):
-            raise AllocatorAway(f"{self.url} answered without a list of borrowed items")
+            raise AllocatorUnavailable(f"{self.url} answered without a list of borrowed items")
         return [_borrowed(one) for one in found]
 
     # -- asking
@@ -163,7 +163,7 @@ class Outside:
         try:
             return call(method, url, body=body, query=query, headers=given, timeout=self.timeout + longer)
         except NotReached as error:
-            raise AllocatorAway(f"the allocator {self.url} cannot be reached: {error}") from None
+            raise AllocatorUnavailable(f"the allocator {self.url} cannot be reached: {error}") from None
         except NoAnswer as error:
             raise AnswerLost(f"the allocator {self.url} did not answer: {error}") from None
 
@@ -172,7 +172,7 @@ class Outside:
         says = answer.text("msg") or answer.text("err")
         if answer.status in {408, 425, 429} or (answer.status in {502, 503} and says is not None):
             if answer.status != 503:
-                raise AllocatorAway(f"{self.url} answered {answer.status}: {_said(answer)}")
+                raise AllocatorUnavailable(f"{self.url} answered {answer.status}: {_said(answer)}")
             return
         if answer.status >= 500:
             # A proxy, or a failure in the middle: what was done before it is not known.
@@ -191,10 +191,10 @@ def _lent(answer: Reply) -> Lent:
     return Lent(answer.text("item_id") or pool.digest(pool.canonical(item)), item, token)
 
 
-def _refusal(answer: Reply) -> AllocatorAway | AllocatorRefused:
+def _refusal(answer: Reply) -> AllocatorUnavailable | AllocatorRefused:
     said = _said(answer)
     if answer.status == 503:
-        return AllocatorAway(said)
+        return AllocatorUnavailable(said)
     kinds: dict[int, type[AllocatorRefused]] = {404: NotBorrowed, 409: KeyUsed}
     if answer.status == 403 and (answer.text("err") == "Forbidden" or "borrow token" in said.lower()):
         return WrongToken(said)

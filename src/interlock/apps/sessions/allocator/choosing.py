@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from interlock.apps.sessions.allocator.inside import Inside
 from interlock.apps.sessions.allocator.lender import Lender
-from interlock.apps.sessions.allocator.outside import Outside
+from interlock.apps.sessions.allocator.local_lender import LocalLender
+from interlock.apps.sessions.allocator.remote_lender import RemoteLender
 from interlock.apps.sessions.allocator.transactions import Transactions
 from interlock.apps.sessions.settings import SessionSettings
 
@@ -13,5 +13,5 @@ def lender_of(settings: SessionSettings, db: Transactions, borrower: str = "sess
     """The allocator in this installation, or the one elsewhere."""
     here = settings.allocator
     if here.url is None:
-        return Inside(db, here, borrower)
-    return Outside(here.url, here.token.get_secret_value() if here.token is not None else "", here.timeout)
+        return LocalLender(db, here, borrower)
+    return RemoteLender(here.url, here.token.get_secret_value() if here.token is not None else "", here.timeout)
