@@ -69,7 +69,7 @@ class NewPrompt:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """What a cancel came to."""
+    """The result of a cancellation."""
 
     waiting: int
     """Prompts that had not begun and will not."""

@@ -10,10 +10,10 @@ import pytest
 
 from interlock.apps.sessions.allocator import pool
 from interlock.apps.sessions.allocator.standalone import create_app
+from interlock.apps.sessions.host_folders import host_folders
 from interlock.apps.sessions.loans.dead_letters import page
 from interlock.apps.sessions.loans.pool_view import pool_view
 from interlock.apps.sessions.loans.reconciling import drifts, reconcile
-from interlock.apps.sessions.workplace import workplace
 from interlock.config import Settings
 from interlock.http.server import InThread
 from interlock.http.service import Service
@@ -34,7 +34,7 @@ def elsewhere(world: SessionWorld, sqlite_template: Path, folder: Path) -> Itera
     path.write_bytes(sqlite_template.read_bytes())
     with open_store(f"sqlite:///{path}", durability="normal", wakeup="poll") as store:
         allocator = open_allocator(store)
-        allocator.add(*workplace(world.engine.setting).sandboxes.items(2))
+        allocator.add(*host_folders(world.engine.setting).sandboxes.items(2))
         service = Service(allocator.engine, Settings())
         with InThread(create_app(service, TOKEN), service) as server:
             configure(world, **allocator_of(url=server.url, token=TOKEN))

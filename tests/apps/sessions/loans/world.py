@@ -9,13 +9,13 @@ from pathlib import Path
 from uuid import UUID
 
 from interlock.apps.sessions.allocator import pool
+from interlock.apps.sessions.host_folders import host_folders
 from interlock.apps.sessions.loans import duties, followers, steps
 from interlock.apps.sessions.loans.session_loans import sandbox_for, sandbox_of
 from interlock.apps.sessions.machine import loan, session
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.settings import SessionSettings
 from interlock.apps.sessions.tables import sandbox_loan
-from interlock.apps.sessions.workplace import workplace
 from interlock.engine import Instance
 from interlock.machine import USER, Actor, Again, Go, Outcome
 from interlock.store import Store
@@ -89,7 +89,7 @@ class SessionWorld(Trial):
             return Again(held.wait, reason=held.why)
         if task.state == "pending":
             task.move("in_progress", {"loan_id": str(held.loan_id)})
-        place = workplace(task.setting)
+        place = host_folders(task.setting)
         slot = place.sandboxes.slot(held.lent.item)
         self.worked.append((task.id, held.lent.item_id))
         if slot is not None:
@@ -126,5 +126,5 @@ class SessionWorld(Trial):
 
     def show(self, session_id: UUID, path: str) -> str:
         """A file on the session's branch."""
-        mirror = workplace(self.engine.setting).repository(REPO)
+        mirror = host_folders(self.engine.setting).repository(REPO)
         return mirror.line("show", f"refs/heads/claude/{session_id}:{path}")

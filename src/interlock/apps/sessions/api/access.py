@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from interlock.apps.sessions.api.answers import SessionOut, session_out
 from interlock.apps.sessions.conversation import index, prompts
-from interlock.apps.sessions.conversation.index import Entry
+from interlock.apps.sessions.conversation.index import IndexEntry
 from interlock.apps.sessions.conversation.prompts import Prompt
 from interlock.apps.sessions.machine import session
 from interlock.engine import Instance, NotFound
@@ -24,7 +24,7 @@ def readable(who: Principal) -> list[str]:
     return sorted(one for one in who.workspaces if who.may("read", one, MACHINE))
 
 
-def seen(conn: sa.Connection, session_id: UUID, who: Principal) -> tuple[Instance, Entry]:
+def seen(conn: sa.Connection, session_id: UUID, who: Principal) -> tuple[Instance, IndexEntry]:
     """The session, if the caller may read it."""
     found, entry = index.visible(conn, session_id)
     require(who, "read", found.workspace, f"session {session_id}", machine=MACHINE)

@@ -16,8 +16,8 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from interlock.apps.sessions.conversation import index, messages, prompts
 from interlock.apps.sessions.conversation.messages import Message
+from interlock.apps.sessions.conversation.prompt_totals import PromptTotals, prompt_totals
 from interlock.apps.sessions.conversation.prompts import Prompt
-from interlock.apps.sessions.conversation.sums import Sums, sums
 from interlock.apps.sessions.loans.session_loans import LeaseView, lease_of
 from interlock.apps.sessions.models import Result
 from interlock.engine import Instance, OpenReview, questions
@@ -31,7 +31,7 @@ def camel(name: str) -> str:
     return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
 
 
-class Spelled(Answer):
+class BothSpellings(Answer):
     """An answer whose names are there in both spellings."""
 
     @model_serializer(mode="wrap")
@@ -40,7 +40,7 @@ class Spelled(Answer):
         return found | {camel(name): value for name, value in found.items() if "_" in name}
 
 
-class LeaseOut(Spelled):
+class LeaseOut(BothSpellings):
     """The sandbox that a session has, had last, or cannot give back."""
 
     loan_id: UUID
@@ -70,7 +70,7 @@ class LeaseOut(Spelled):
         )
 
 
-class ApprovalOut(Spelled):
+class ApprovalOut(BothSpellings):
     """A tool call that waits for a person. It is decided as every review: `POST /api/reviews/{id}/decide`."""
 
     review_id: UUID
@@ -90,7 +90,7 @@ class ApprovalOut(Spelled):
         )
 
 
-class SessionOut(Spelled):
+class SessionOut(BothSpellings):
     """A session."""
 
     id: UUID
@@ -120,14 +120,14 @@ class SessionOut(Spelled):
     deleted_at: datetime | None
 
 
-class SessionPage(Spelled):
+class SessionPage(BothSpellings):
     """Sessions, the newest first."""
 
     sessions: list[SessionOut]
     next: str | None = Field(description="Pass it as `after` for the next page.")
 
 
-class PromptOut(Spelled):
+class PromptOut(BothSpellings):
     """A prompt."""
 
     id: UUID
@@ -175,14 +175,14 @@ class PromptOut(Spelled):
         )
 
 
-class PromptList(Spelled):
+class PromptList(BothSpellings):
     """Prompts of a session, in their order."""
 
     prompts: list[PromptOut]
     next: int | None = Field(description="Pass it as `after` for the next page.")
 
 
-class MessageOut(Spelled):
+class MessageOut(BothSpellings):
     """A line that the agent printed."""
 
     id: UUID
@@ -214,15 +214,15 @@ class MessageOut(Spelled):
         )
 
 
-class MessageList(Spelled):
+class MessageList(BothSpellings):
     """Lines of a prompt, in order."""
 
     messages: list[MessageOut]
     next: int | None = Field(description="Pass it as `after_seq`: set while there may be more, so also while it runs.")
 
 
-class Done(Spelled):
-    """What a write came to."""
+class Done(BothSpellings):
+    """The result of a write."""
 
     success: bool = True
     message: str
@@ -238,10 +238,12 @@ class SessionDone(Done):
     prompt: PromptOut | None = None
 
 
-def session_out(conn: sa.Connection, instance: Instance, entry: index.Entry, counted: Sums | None = None) -> SessionOut:
+def session_out(
+    conn: sa.Connection, instance: Instance, entry: index.IndexEntry, counted: PromptTotals | None = None
+) -> SessionOut:
     """A session as its readers may see it."""
     data: Mapping[str, Any] = instance.data
-    counted = counted or sums(conn, [instance.id]).get(instance.id, Sums())
+    counted = counted or prompt_totals(conn, [instance.id]).get(instance.id, PromptTotals())
     lease = lease_of(conn, instance.id)
     held = lease is not None and lease.is_held
     return SessionOut(
@@ -287,9 +289,13 @@ def _cancellation(conn: sa.Connection, instance: Instance) -> str | None:
 
 def session_page(conn: sa.Connection, found: Sequence[Instance], limit: int) -> SessionPage:
     """A page of sessions that `index.page` found."""
-    counted = sums(conn, [one.id for one in found])
+    counted = prompt_totals(conn, [one.id for one in found])
     entries = index.entries(conn, [one.id for one in found])
-    shown = [session_out(conn, one, entries[one.id], counted.get(one.id, Sums())) for one in found if one.id in entries]
+    shown = [
+        session_out(conn, one, entries[one.id], counted.get(one.id, PromptTotals()))
+        for one in found
+        if one.id in entries
+    ]
     return SessionPage(sessions=shown, next=str(found[-1].id) if len(found) == limit else None)
 
 

@@ -10,12 +10,12 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from interlock.apps.sessions.api.access import MACHINE, seen
-from interlock.apps.sessions.api.answers import Spelled
+from interlock.apps.sessions.api.answers import BothSpellings
 from interlock.apps.sessions.api.bodies import MergeBody
+from interlock.apps.sessions.host_folders import UnknownRepository, host_folders
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.repositories.publishing import MERGE, PUSH, publish
 from interlock.apps.sessions.sandbox.repository import MergeConflict, NotConfigured, Repository, UnknownBranch
-from interlock.apps.sessions.workplace import UnknownRepository, workplace
 from interlock.engine import NotFound
 from interlock.http.caller import Caller, TheService, require
 from interlock.http.direct import Router
@@ -28,7 +28,7 @@ router = Router(prefix="/sessions", tags=["sessions"])
 T = TypeVar("T")
 
 
-class FileOut(Spelled):
+class FileOut(BothSpellings):
     """A changed file."""
 
     path: str
@@ -36,7 +36,7 @@ class FileOut(Spelled):
     removed: int | None
 
 
-class DiffOut(Spelled):
+class DiffOut(BothSpellings):
     """What the branch changes, compared to where it began."""
 
     branch: str
@@ -48,7 +48,7 @@ class DiffOut(Spelled):
     cut: bool = Field(description="Whether `diff` is only the beginning; the patch is whole.")
 
 
-class BranchDone(Spelled):
+class BranchDone(BothSpellings):
     """A pushed or merged branch."""
 
     success: bool = True
@@ -60,7 +60,7 @@ async def _with_repository(service: Service, who: Principal, id: UUID, do: Calla
     instance, _ = await service.read(lambda conn: seen(conn, id, who))
     data = Session.model_validate(instance.data)
     try:
-        return await service.call(lambda: do(workplace(service.engine.setting).repository(data.repo), data))
+        return await service.call(lambda: do(host_folders(service.engine.setting).repository(data.repo), data))
     except (UnknownBranch, UnknownRepository) as error:
         raise NotFound(f"session {id} has no branch to show yet: {error}") from None
 

@@ -35,7 +35,7 @@ AT_ONCE = 200
 """Lines that one look reads."""
 
 
-class Wakes:
+class StreamWaker:
     """Wakes the live streams of this process when something about sessions was stored."""
 
     def __init__(self, service: Service) -> None:
@@ -112,7 +112,7 @@ async def stream_events(
     """`session`, `prompt` and `message` events. The id of a message is its position, where a client goes on later."""
     yield ServerSentEvent(comment="listening", retry=1000)
     position = await service.read(lambda conn: _begin(conn, chosen))
-    with service.singleton(Wakes).listening() as awake:
+    with service.singleton(StreamWaker).listening() as awake:
         while not service.stopping:
             awake.clear()
             who = await still_known(service, chosen.shown)

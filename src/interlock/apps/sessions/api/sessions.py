@@ -131,7 +131,7 @@ async def list_sessions(
     if workspace is not None:
         in_workspace(who, workspace)
         need(who, "read", workspace, MACHINE)
-    wanted = index.Wanted(
+    wanted = index.SessionFilter(
         [workspace] if workspace is not None else readable(who),
         ui_status or (),
         repo,

@@ -25,13 +25,13 @@ def diff(
     config: Config = None,
 ) -> None:
     """Show what the session's branch changes. It needs the files of sessions, so run it on their host."""
+    from interlock.apps.sessions.host_folders import host_folders
     from interlock.apps.sessions.models import Session
-    from interlock.apps.sessions.workplace import workplace
 
     with opened(database, apps, config) as engine:
         named = id_of(engine, "instance", session_id)
         data = Session.model_validate(engine.read(lambda conn: session_in(conn, named)).data)
-        repository = workplace(engine.setting).repository(data.repo)
+        repository = host_folders(engine.setting).repository(data.repo)
         if patch:
             sys.stdout.flush()
             sys.stdout.buffer.write(repository.patch(data.branch, data.target_branch))

@@ -21,7 +21,7 @@ ARCHIVE = "archive"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """A session in the list."""
 
     session_id: UUID
@@ -81,18 +81,18 @@ def begin(
     return made
 
 
-def entry(conn: sa.Connection, session_id: UUID) -> Entry | None:
+def entry(conn: sa.Connection, session_id: UUID) -> IndexEntry | None:
     row = conn.execute(sa.select(X).where(X.c.instance_id == session_id)).first()
     return _read(row) if row is not None else None
 
 
-def entries(conn: sa.Connection, session_ids: Sequence[UUID]) -> dict[UUID, Entry]:
+def entries(conn: sa.Connection, session_ids: Sequence[UUID]) -> dict[UUID, IndexEntry]:
     rows = conn.execute(sa.select(X).where(X.c.instance_id.in_(session_ids)))
     return {row.instance_id: _read(row) for row in rows}
 
 
-def _read(row: Any) -> Entry:
-    return Entry(
+def _read(row: Any) -> IndexEntry:
+    return IndexEntry(
         row.instance_id,
         row.workspace,
         row.user_id,
@@ -104,7 +104,7 @@ def _read(row: Any) -> Entry:
     )
 
 
-def visible(conn: sa.Connection, session_id: UUID, *, deleted: bool = False) -> tuple[Instance, Entry]:
+def visible(conn: sa.Connection, session_id: UUID, *, deleted: bool = False) -> tuple[Instance, IndexEntry]:
     """A session that is not hidden. NotFound for any other instance."""
     found, listed = find(conn, session_id, machine=session.name), entry(conn, session_id)
     if found is None or listed is None or (listed.deleted_at is not None and not deleted):
@@ -113,7 +113,7 @@ def visible(conn: sa.Connection, session_id: UUID, *, deleted: bool = False) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SessionFilter:
     """Which sessions to list. Fields that are None or empty do not count."""
 
     workspaces: Sequence[str]
@@ -133,7 +133,7 @@ class Wanted:
         return query
 
 
-def page(conn: sa.Connection, wanted: Wanted, *, before: UUID | None = None, limit: int = 50) -> list[Instance]:
+def page(conn: sa.Connection, wanted: SessionFilter, *, before: UUID | None = None, limit: int = 50) -> list[Instance]:
     """Sessions, the newest first."""
     return instances(
         conn,

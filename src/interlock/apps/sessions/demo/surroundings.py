@@ -10,10 +10,10 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from interlock.apps.sessions.host_folders import NoHostFolders, host_folders
 from interlock.apps.sessions.repositories.config import RepoConfig
 from interlock.apps.sessions.sandbox.git import git
 from interlock.apps.sessions.settings import Subscriber, Subscribers, settings_in
-from interlock.apps.sessions.workplace import NoWorkplace, workplace
 from interlock.engine import Engine
 from interlock.store import private
 
@@ -45,8 +45,8 @@ def configure(engine: Engine) -> None:
     if ATTIC in settings.repos:
         return
     try:
-        place = str(workplace(engine.setting).root / "demo")
-    except NoWorkplace:
+        place = str(host_folders(engine.setting).root / "demo")
+    except NoHostFolders:
         return
     demo = {name: RepoConfig(url=place, push=name in PUSHED, merge=name in MERGED) for name in (*REPOS, ATTIC)}
     engine.core.settings["sessions"] = settings.model_copy(update={"repos": {**settings.repos, **demo}})
@@ -55,13 +55,13 @@ def configure(engine: Engine) -> None:
 def set_up(engine: Engine) -> None:
     """Make the repository, and configure it for sessions with the service that is notified of returns."""
     try:
-        workplace(engine.setting)
-    except NoWorkplace:
+        host_folders(engine.setting)
+    except NoHostFolders:
         root = Path(tempfile.mkdtemp(prefix="interlock-demo-"))
         atexit.register(shutil.rmtree, root, ignore_errors=True)
         settings = settings_in(engine.setting("sessions"))
         engine.core.settings["sessions"] = settings.model_copy(update={"folder": root})
-    _make_repository(workplace(engine.setting).root / "demo")
+    _make_repository(host_folders(engine.setting).root / "demo")
     configure(engine)
     settings = settings_in(engine.setting("sessions"))
     if settings.allocator.url is None and not settings.allocator.give_back.subscribers:

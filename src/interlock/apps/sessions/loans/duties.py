@@ -14,6 +14,7 @@ from interlock.apps.sessions.allocator import pool, waiting_line
 from interlock.apps.sessions.allocator.choosing import lender_of
 from interlock.apps.sessions.allocator.lender import NotBorrowed
 from interlock.apps.sessions.allocator.transactions import EngineTransactions
+from interlock.apps.sessions.host_folders import NoHostFolders, host_folders
 from interlock.apps.sessions.loans.keys import loan_in
 from interlock.apps.sessions.loans.need import has_done
 from interlock.apps.sessions.loans.session_loans import sandbox_of
@@ -21,7 +22,6 @@ from interlock.apps.sessions.machine import BORROWING, HELD, RETURNING, loan, se
 from interlock.apps.sessions.sandbox.local import KIND
 from interlock.apps.sessions.settings import SessionSettings, settings_in
 from interlock.apps.sessions.tables import sandbox_loan
-from interlock.apps.sessions.workplace import NoWorkplace, workplace
 from interlock.engine import Engine, Instance
 from interlock.engine.application import (
     SYSTEM_ACTOR,
@@ -141,8 +141,8 @@ def fill_pool(engine: Engine) -> bool:
     if settings.allocator.url is not None:
         return False
     try:
-        sandboxes = workplace(engine.setting).sandboxes
-    except NoWorkplace:  # a process that keeps no files has no local sandboxes
+        sandboxes = host_folders(engine.setting).sandboxes
+    except NoHostFolders:  # a process that keeps no files has no local sandboxes
         return False
     wanted = {one["name"]: pool.canonical(one) for one in sandboxes.items(settings.pool_size)}
     if engine.read(partial(_differs, name=settings.allocator.pool, wanted=wanted)):

@@ -7,9 +7,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.sessions.allocator.lender import Lent
+from interlock.apps.sessions.host_folders import host_folders
 from interlock.apps.sessions.machine import session
 from interlock.apps.sessions.models import Loan
-from interlock.apps.sessions.workplace import workplace
 from interlock.engine import Engine
 from interlock.engine.application import find
 from interlock.machine import InterlockError
@@ -24,7 +24,7 @@ def save_work(task: Task[Loan], lent: Lent) -> str:
     """
     if not isinstance(lent.item, dict):
         return "the sandbox is not local"
-    pool, whose = workplace(task.setting).sandboxes, task.data.session_id
+    pool, whose = host_folders(task.setting).sandboxes, task.data.session_id
     slot = pool.slot(lent.item)
     if slot is None:
         return "the sandbox is not local"
@@ -45,7 +45,7 @@ def commit_by_hand(engine: Engine, session_id: str, lent: Lent) -> str:
     if not isinstance(lent.item, dict):
         return ""
     try:
-        pool = workplace(engine.setting).sandboxes
+        pool = host_folders(engine.setting).sandboxes
         slot = pool.slot(lent.item)
         if slot is None or pool.holder(slot) != session_id:
             return ""

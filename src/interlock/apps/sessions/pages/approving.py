@@ -17,7 +17,7 @@ from interlock.apps.sessions.approvals import ALLOW, DENY
 from interlock.apps.sessions.conversation.entries import in_one_line, tool_name
 from interlock.apps.sessions.conversation.visible import Shown, one_line, shown
 from interlock.apps.sessions.pages.acting import reason_in
-from interlock.apps.sessions.pages.frame import ROOT, Seen, spelled_json
+from interlock.apps.sessions.pages.frame import ROOT, SessionOnPage, spelled_json
 from interlock.dashboard.forms import Done, Posted
 from interlock.engine import NotFound, OpenReview, questions, reviews
 from interlock.engine.application import Unit
@@ -52,13 +52,13 @@ class Approval:
         return None if self.due_at is None else max(0, (self.due_at - now) // SECOND)
 
 
-def approvals_of(conn: sa.Connection, seen: Seen) -> list[Approval]:
+def approvals_of(conn: sa.Connection, seen: SessionOnPage) -> list[Approval]:
     """Calls of the session that wait, the oldest first."""
     found = [one for one in questions.open_for(conn, seen.id) if one.name.startswith(PREFIX)]
     return [_approval(one, seen) for one in sorted(found, key=lambda one: one.opened_at)]
 
 
-def _approval(review: OpenReview, seen: Seen) -> Approval:
+def _approval(review: OpenReview, seen: SessionOnPage) -> Approval:
     raw = str(review.evidence.get("input", ""))
     try:
         parsed = json.loads(raw)

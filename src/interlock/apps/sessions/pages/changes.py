@@ -13,8 +13,9 @@ from fastapi.responses import Response
 
 from interlock.apps.sessions.api.access import locked
 from interlock.apps.sessions.conversation.visible import one_line, visible
+from interlock.apps.sessions.host_folders import NoHostFolders, UnknownRepository, host_folders
 from interlock.apps.sessions.models import Session
-from interlock.apps.sessions.pages.frame import FIRE, ROOT, Seen, look, show
+from interlock.apps.sessions.pages.frame import FIRE, ROOT, SessionOnPage, look, show
 from interlock.apps.sessions.repositories.publishing import MERGE, PUSH, WAYS, publish
 from interlock.apps.sessions.sandbox.git import GitFailed
 from interlock.apps.sessions.sandbox.repository import (
@@ -25,7 +26,6 @@ from interlock.apps.sessions.sandbox.repository import (
     Repository,
     UnknownBranch,
 )
-from interlock.apps.sessions.workplace import NoWorkplace, UnknownRepository, workplace
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader, Visitor
 from interlock.engine import NotFound
@@ -159,9 +159,9 @@ def _places(line: str) -> tuple[int, int]:
 # -- pages
 
 
-async def _with_repository(v: Visitor, seen: Seen, do: Callable[[Repository, Session], T]) -> T:
+async def _with_repository(v: Visitor, seen: SessionOnPage, do: Callable[[Repository, Session], T]) -> T:
     data = seen.data
-    return await v.service.call(lambda: do(workplace(v.service.engine.setting).repository(data.repo), data))
+    return await v.service.call(lambda: do(host_folders(v.service.engine.setting).repository(data.repo), data))
 
 
 @router.get(f"{ROOT}/{{id}}/changes")
@@ -187,7 +187,7 @@ async def changes_page(v: Reader, id: Id) -> Response:
     }
     try:
         context |= await _with_repository(v, seen, do)
-    except (UnknownBranch, UnknownRepository, NoWorkplace, GitFailed) as error:
+    except (UnknownBranch, UnknownRepository, NoHostFolders, GitFailed) as error:
         context["problem"] = visible(str(error))[:500]
     return await show(v, "changes.html", context)
 
@@ -200,7 +200,7 @@ async def patch(v: Reader, id: Id) -> Response:
         found = await _with_repository(
             v, seen, lambda repository, data: repository.patch(data.branch, data.target_branch)
         )
-    except (UnknownBranch, UnknownRepository, NoWorkplace, GitFailed) as error:
+    except (UnknownBranch, UnknownRepository, NoHostFolders, GitFailed) as error:
         raise NotFound(f"session {id} has no patch yet: {error}") from None
     headers = {"Content-Disposition": f'attachment; filename="session-{id}.patch"'}
     return Response(found, media_type="text/x-patch; charset=utf-8", headers=headers)
@@ -216,7 +216,7 @@ async def publish_branch(form: Posted, id: Id) -> Response:
         raise BadRequest("tick the box to confirm it; nothing was done")
     v = form.v
 
-    def check(conn: sa.Connection) -> Seen:
+    def check(conn: sa.Connection) -> SessionOnPage:
         return look(conn, v, id)
 
     seen = await v.service.read(check)
@@ -224,6 +224,6 @@ async def publish_branch(form: Posted, id: Id) -> Response:
     actor = v.who.actor_in(seen.instance.workspace)
     try:
         said, _ = await v.service.call(publish, v.service.engine, id, how, actor)
-    except (MergeConflict, NotConfigured, UnknownBranch, UnknownRepository, NoWorkplace, GitFailed) as error:
+    except (MergeConflict, NotConfigured, UnknownBranch, UnknownRepository, NoHostFolders, GitFailed) as error:
         raise BadRequest(visible(str(error))[:1000], status=409, kind="not-published") from None
     return await form.do(lambda unit: Done(said=said, to=f"{ROOT}/{id}/changes"), "write")

@@ -20,7 +20,7 @@ from interlock.apps.sessions.conversation.visible import Shown, shown, visible
 from interlock.apps.sessions.loans.session_loans import LeaseView, lease_of
 from interlock.apps.sessions.machine import session
 from interlock.apps.sessions.pages.approving import approvals_of
-from interlock.apps.sessions.pages.frame import ROOT, STATUS_WORDS, Seen, bytes_of, look, show
+from interlock.apps.sessions.pages.frame import ROOT, STATUS_WORDS, SessionOnPage, bytes_of, look, show
 from interlock.apps.sessions.settings import settings_in
 from interlock.dashboard.site import Reader
 from interlock.engine import NotFound, secrets
@@ -85,7 +85,7 @@ async def session_page(v: Reader, id: Id) -> Response:
         }
 
     found = await v.service.read(read)
-    seen: Seen = found["one"]
+    seen: SessionOnPage = found["one"]
     context = {
         **found,
         "agent": seen.data.agent or settings.agent,
@@ -176,7 +176,7 @@ async def prompt_page(v: Reader, id: Id, prompt: Id, after: Annotated[int, Query
 async def message_page(v: Reader, id: Id, message: Id, download: bool = False) -> Response:
     """One line that the agent printed, in full."""
 
-    def read(conn: sa.Connection) -> tuple[Seen, messages.Message, str]:
+    def read(conn: sa.Connection) -> tuple[SessionOnPage, messages.Message, str]:
         seen = look(conn, v, id)
         found = messages.get(conn, message)
         if found.session_id != id:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from fastapi.responses import Response
 
 from interlock.apps.sessions.api.access import MACHINE, seen
-from interlock.apps.sessions.conversation.index import ARCHIVE, Entry
+from interlock.apps.sessions.conversation.index import ARCHIVE, IndexEntry
 from interlock.apps.sessions.conversation.visible import UNSEEN, one_line, shown, visible
 from interlock.apps.sessions.machine import (
     ARCHIVED,
@@ -49,12 +49,12 @@ FIRE, CREATE, FORCE = "fire", "create", "force"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """One session and its reader."""
+class SessionOnPage:
+    """A session, as the reader of its page may see it."""
 
     v: Visitor
     instance: Instance
-    entry: Entry
+    entry: IndexEntry
 
     @property
     def id(self) -> UUID:
@@ -97,9 +97,9 @@ def status_kind(instance: Instance) -> str:
     return "ended" if instance.state == ARCHIVED else "wait" if instance.state == PENDING else "work"
 
 
-def look(conn: sa.Connection, v: Visitor, session_id: UUID) -> Seen:
+def look(conn: sa.Connection, v: Visitor, session_id: UUID) -> SessionOnPage:
     """The session, if the reader may see it. NotFound otherwise."""
-    return Seen(v, *seen(conn, session_id, v.who))
+    return SessionOnPage(v, *seen(conn, session_id, v.who))
 
 
 async def show(v: Visitor, template: str, context: Mapping[str, Any], *, status: int = 200) -> Response:

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from interlock.apps.sessions.api.access import MACHINE, readable
 from interlock.apps.sessions.conversation import index
-from interlock.apps.sessions.conversation.sums import Sums, sums
+from interlock.apps.sessions.conversation.prompt_totals import PromptTotals, prompt_totals
 from interlock.apps.sessions.machine import (
     ARCHIVED,
     IN_PROGRESS,
@@ -53,8 +53,8 @@ class Row:
     """A session in the list."""
 
     instance: Instance
-    entry: index.Entry
-    sums: Sums
+    entry: index.IndexEntry
+    sums: PromptTotals
     asks: int
     """Tool calls that wait for a person."""
     stuck: bool
@@ -89,7 +89,9 @@ async def list_sessions(
     if workspace:
         in_workspace(v.who, workspace)
         need(v.who, "read", workspace, MACHINE)
-    wanted = index.Wanted([workspace] if workspace else readable(v.who), SHOWS[shown][1], repo or None, user or None)
+    wanted = index.SessionFilter(
+        [workspace] if workspace else readable(v.who), SHOWS[shown][1], repo or None, user or None
+    )
 
     def read(conn: sa.Connection) -> dict[str, Any]:
         found = _matching(conn, wanted, q, after)
@@ -107,7 +109,7 @@ async def list_sessions(
     return await show(v, "list.html", context)
 
 
-def _matching(conn: sa.Connection, wanted: index.Wanted, q: str, after: UUID | None) -> list[Instance]:
+def _matching(conn: sa.Connection, wanted: index.SessionFilter, q: str, after: UUID | None) -> list[Instance]:
     """One page of sessions, and one more if there are any."""
     words = q.lower().split()
     if not words:
@@ -122,7 +124,7 @@ def _matching(conn: sa.Connection, wanted: index.Wanted, q: str, after: UUID | N
     return found
 
 
-def _all(conn: sa.Connection, wanted: index.Wanted, after: UUID | None) -> Iterator[Instance]:
+def _all(conn: sa.Connection, wanted: index.SessionFilter, after: UUID | None) -> Iterator[Instance]:
     for _ in range(SEARCHED // 200):
         some = index.page(conn, wanted, before=after, limit=200)
         yield from some
@@ -133,14 +135,14 @@ def _all(conn: sa.Connection, wanted: index.Wanted, after: UUID | None) -> Itera
 
 def _rows(conn: sa.Connection, v: Visitor, found: Sequence[Instance]) -> list[Row]:
     ids = [one.id for one in found]
-    entries, counted = index.entries(conn, ids), sums(conn, ids)
+    entries, counted = index.entries(conn, ids), prompt_totals(conn, ids)
     asks: dict[UUID, int] = {}
     waiting = reviews.ReviewFilter(machine=MACHINE, workspaces=v.workspaces)
     for review in reviews.waiting(conn, waiting, limit=500):
         asks[review.instance_id] = asks.get(review.instance_id, 0) + 1
     stuck = {one.data.get("session_id") for one in instances(conn, loan.name, states=[STUCK], limit=500)}
     return [
-        Row(one, entries[one.id], counted.get(one.id, Sums()), asks.get(one.id, 0), str(one.id) in stuck)
+        Row(one, entries[one.id], counted.get(one.id, PromptTotals()), asks.get(one.id, 0), str(one.id) in stuck)
         for one in found
         if one.id in entries
     ]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from uuid import UUID
 
 from interlock.apps.sessions.conversation import index
+from interlock.apps.sessions.host_folders import host_folders
 from interlock.apps.sessions.machine import IN_PROGRESS
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.sandbox.repository import Repository
-from interlock.apps.sessions.workplace import workplace
 from interlock.engine import Engine, InvalidData
 from interlock.engine.application import Unit, change
 from interlock.machine import Actor, InterlockError
@@ -54,7 +54,7 @@ def publish(engine: Engine, session_id: UUID, how: str, actor: Actor, message: s
 
 def repository(engine: Engine, data: Session) -> Repository:
     """The repository of a session."""
-    return workplace(engine.setting).repository(data.repo)
+    return host_folders(engine.setting).repository(data.repo)
 
 
 def _do(where: Repository, data: Session, how: str, message: str) -> str:

@@ -8,6 +8,7 @@ from interlock.apps.sessions.agents.spool import StillRunning
 from interlock.apps.sessions.agents.values import AgentNotStarted
 from interlock.apps.sessions.conversation import naming, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
+from interlock.apps.sessions.host_folders import UnknownRepository
 from interlock.apps.sessions.loans.session_loans import sandbox_for
 from interlock.apps.sessions.machine import IN_PROGRESS, NEEDS_REVIEW, PENDING, session
 from interlock.apps.sessions.models import Result, Session
@@ -15,7 +16,6 @@ from interlock.apps.sessions.sandbox.git import GitFailed
 from interlock.apps.sessions.sandbox.local import SandboxMissing
 from interlock.apps.sessions.sandbox.repository import UnknownBranch
 from interlock.apps.sessions.steps import recovery, work
-from interlock.apps.sessions.workplace import UnknownRepository
 from interlock.machine import Again, Go, Outcome
 from interlock.worker import Task
 

@@ -22,12 +22,12 @@ from interlock.apps.sessions.agents.values import AgentNotStarted, AgentOutcome,
 from interlock.apps.sessions.conversation import messages
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.conversation.writing import MessageWriter
+from interlock.apps.sessions.host_folders import host_folders
 from interlock.apps.sessions.loans.session_loans import open_loan, sandbox_of
 from interlock.apps.sessions.machine import HELD
 from interlock.apps.sessions.models import Result, Session
 from interlock.apps.sessions.sandbox.local import SandboxMissing
 from interlock.apps.sessions.steps import work
-from interlock.apps.sessions.workplace import workplace
 from interlock.worker import Task
 
 TOGETHER = 500
@@ -82,7 +82,7 @@ def _held_sandbox(task: Task[Session]) -> work.Sandbox | None:
     if lent is None or not isinstance(lent.item, Mapping):
         return None
     try:
-        slot = workplace(task.setting).sandboxes.slot(lent.item)
+        slot = host_folders(task.setting).sandboxes.slot(lent.item)
     except SandboxMissing:
         return None
     return work.Sandbox(lent, slot)

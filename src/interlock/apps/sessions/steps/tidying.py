@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from interlock.apps.sessions.agents.spool import Spool, StillRunning, forget
 from interlock.apps.sessions.conversation import index, prompts
-from interlock.apps.sessions.workplace import NoWorkplace, workplace
+from interlock.apps.sessions.host_folders import NoHostFolders, host_folders
 from interlock.engine import Engine
 
 log = logging.getLogger("interlock.sessions")
@@ -24,8 +24,8 @@ TOGETHER = 500
 def tidy(engine: Engine) -> bool:
     """Remove what a lost worker has left of prompts that have ended, and the homes of erased and removed sessions."""
     try:
-        place = workplace(engine.setting)
-    except NoWorkplace:
+        place = host_folders(engine.setting)
+    except NoHostFolders:
         return False
     for folder in _named(place.root / "runs"):
         if not engine.read(partial(_is_open, prompt_id=UUID(folder.name))):

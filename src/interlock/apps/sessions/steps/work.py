@@ -23,12 +23,12 @@ from interlock.apps.sessions.approvals import Approvals
 from interlock.apps.sessions.conversation import attachments, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.conversation.writing import MessageWriter
+from interlock.apps.sessions.host_folders import HostFolders, host_folders
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.sandbox.git import GitFailed
 from interlock.apps.sessions.sandbox.local import SandboxMissing
 from interlock.apps.sessions.sandbox.slot import Slot
 from interlock.apps.sessions.settings import SessionSettings
-from interlock.apps.sessions.workplace import Workplace, workplace
 from interlock.store import StoreError
 from interlock.worker import Task
 
@@ -60,7 +60,7 @@ class Conversation:
 
 def prepare(task: Task[Session], lent: Lent) -> Sandbox:
     """Give the sandbox to the session, with its branch checked out. One that has it already stays as it is."""
-    place = workplace(task.setting)
+    place = host_folders(task.setting)
     item = lent.item if isinstance(lent.item, Mapping) else {}
     slot = place.sandboxes.slot(item)
     if slot is not None:
@@ -116,7 +116,7 @@ def commit(task: Task[Session], prompt: Prompt, sandbox: Sandbox | None) -> str:
     """Commit what is in the tree to the session's branch; what to say about it."""
     if sandbox is None or sandbox.slot is None:
         return ""
-    pool, message = workplace(task.setting).sandboxes, _message(task, prompt)
+    pool, message = host_folders(task.setting).sandboxes, _message(task, prompt)
     for attempt in range(3):
         try:
             made = pool.commit(sandbox.slot, message, session=str(task.id))
@@ -134,12 +134,12 @@ def commit(task: Task[Session], prompt: Prompt, sandbox: Sandbox | None) -> str:
 
 def forget_run(task: Task[Session], prompt_id: UUID) -> None:
     """Remove the files of a run whose outcome is stored."""
-    forget(workplace(task.setting).run_folder(prompt_id))
+    forget(host_folders(task.setting).run_folder(prompt_id))
 
 
 def agent_run(task: Task[Session], prompt: Prompt, sandbox: Sandbox | None, conversation: Conversation) -> AgentRun:
     """Everything that the agent of this prompt is given."""
-    place, settings, data = workplace(task.setting), _settings(task), task.data
+    place, settings, data = host_folders(task.setting), _settings(task), task.data
     config = settings.agent_named(data.agent)
     if config is None:
         raise AgentNotStarted(f"the configuration has no agent {data.agent!r}: add it to [sessions.agents]")
@@ -166,13 +166,13 @@ def agent_run(task: Task[Session], prompt: Prompt, sandbox: Sandbox | None, conv
     )
 
 
-def home_of(place: Workplace, task: Task[Session]) -> Any:
+def home_of(place: HostFolders, task: Task[Session]) -> Any:
     """The home folder of the session's agents; a fork shares that of the session which it forks."""
     return place.home(task.data.home or task.id)
 
 
 def _settings(task: Task[Session]) -> SessionSettings:
-    return workplace(task.setting).settings
+    return host_folders(task.setting).settings
 
 
 def _mcp_json(lent: Lent) -> str:

@@ -13,7 +13,7 @@ from interlock.apps.sessions.tables import session_prompt as P
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class PromptTotals:
     """Prompts of one session, counted."""
 
     prompts: int = 0
@@ -28,7 +28,7 @@ class Sums:
         return self.cost / MILLION
 
 
-def sums(conn: sa.Connection, session_ids: Iterable[UUID]) -> dict[UUID, Sums]:
+def prompt_totals(conn: sa.Connection, session_ids: Iterable[UUID]) -> dict[UUID, PromptTotals]:
     ids = list(session_ids)
     if not ids:
         return {}
@@ -52,6 +52,6 @@ def sums(conn: sa.Connection, session_ids: Iterable[UUID]) -> dict[UUID, Sums]:
         )
     }
     return {
-        row.instance_id: Sums(row.n, int(row.waiting or 0), int(row.cost), newest.get(row.instance_id, ""))
+        row.instance_id: PromptTotals(row.n, int(row.waiting or 0), int(row.cost), newest.get(row.instance_id, ""))
         for row in counted
     }

@@ -1,4 +1,4 @@
-"""Where sessions keep their files on this host: local sandboxes, mirrors of repositories, agents' homes and runs.
+"""The folders that sessions use on this host: local sandboxes, mirrors of repositories, agents' homes and runs.
 
 ```
 sandboxes/      the local pool, a folder each
@@ -24,7 +24,7 @@ from interlock.machine import InterlockError
 FOLDER = "interlock-sessions"
 
 
-class NoWorkplace(InterlockError):
+class NoHostFolders(InterlockError):
     """This process has no folder for sessions."""
 
 
@@ -33,7 +33,7 @@ class UnknownRepository(InterlockError):
 
 
 @dataclass(frozen=True)
-class Workplace:
+class HostFolders:
     """The files of sessions on this host."""
 
     root: Path
@@ -66,11 +66,11 @@ class Workplace:
         return self.root / "homes" / str(UUID(str(session_id)))
 
 
-def workplace(setting: Callable[[str], Any]) -> Workplace:
-    """The workplace of this process: `workplace(task.setting)`, `workplace(engine.setting)`."""
+def host_folders(setting: Callable[[str], Any]) -> HostFolders:
+    """The folders of this process: `host_folders(task.setting)`, `host_folders(engine.setting)`."""
     settings = settings_in(setting("sessions"))
     data = setting("data")
     if settings.folder is None and not isinstance(data, Path):
-        raise NoWorkplace("sessions have no folder for their files here: set sessions.folder")
+        raise NoHostFolders("sessions have no folder for their files here: set sessions.folder")
     root = settings.folder if settings.folder is not None else data / FOLDER
-    return Workplace(root.absolute(), settings, data if isinstance(data, Path) else None)
+    return HostFolders(root.absolute(), settings, data if isinstance(data, Path) else None)
