@@ -51,8 +51,8 @@ if all(find_spec(name) for name in NEEDED):
             "interlock.apps.contracts.pages:routers",
         ],
         demo="interlock.apps.contracts.demo:parts",
-        alerts="interlock.apps.contracts.review.kept_promises:rules",
-        metrics="interlock.apps.contracts.review.kept_promises:metrics",
+        alerts="interlock.apps.contracts.review.promise_check:rules",
+        metrics="interlock.apps.contracts.review.promise_check:metrics",
     )
 
 registry = Registry([application])

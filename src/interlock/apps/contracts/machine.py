@@ -98,7 +98,7 @@ contract = Machine(
         Transition(FAILED, COMPARING, on="retry", by=(SYSTEM, USER), guard=failed_at(COMPARING)),
         Transition(FAILED, REJECTED, on="give_up", by=(SYSTEM, USER), sets=GIVEN_UP),
     ],
-    # Where an endpoint begins, its step may be held; /extract runs extracting and validating in one go.
+    # A step where an endpoint begins may wait for its call; /extract runs extracting and validating in one go.
     arms=[
         Arm(PENDING, on="run", by=(USER, AGENT, SYSTEM)),
         Arm(EXTRACTING, on="run", by=(USER, AGENT, SYSTEM)),

@@ -52,7 +52,7 @@ from interlock.worker import Task
 DEFAULTS = ContractSettings()
 
 
-class ModelSaysNo(NotRetryable):
+class ModelRefused(NotRetryable):
     """The model refused: a wrong key, a wrong request, or content that it does not accept. No retry can help."""
 
 
@@ -88,9 +88,9 @@ def _content(task: Task[Contract], digest: str | None) -> bytes:
 @contract.work(PARSING_PDF, timeout=timedelta(minutes=30))
 def parse_pdf(task: Task[Contract]) -> Outcome:
     """Read the file into pages of text, once; a reprocessed workflow reuses them."""
-    held = not task.data.drive
+    unstarted = not task.data.drive
     if task.data.text is not None:
-        return Go(EXTRACTING, reason="the pages were stored before", unstarted=held)
+        return Go(EXTRACTING, reason="the pages were stored before", unstarted=unstarted)
     original = _content(task, task.data.pdf)
 
     def said(number: int, of: int) -> None:
@@ -102,7 +102,7 @@ def parse_pdf(task: Task[Contract]) -> Outcome:
     return Go(
         EXTRACTING,
         data={"text": digest, "pages": len(document.pages), "media_type": document.media_type},
-        unstarted=held,
+        unstarted=unstarted,
     )
 
 
@@ -114,7 +114,7 @@ def extract_fields(task: Task[Contract]) -> Outcome:
     try:
         more = model_reader.candidates(task, document, vertical)
     except ai.ModelRefused as error:
-        raise ModelSaysNo(str(error)) from error
+        raise ModelRefused(str(error)) from error
     found = extract(document, vertical, providers=task.read(calibration_store.providers, vertical), more=more)
     digest = task.keep(stored.EXTRACTION, stored.packed(found.json()), media_type=stored.JSON)
     return Go(VALIDATING, data={"extraction": digest})

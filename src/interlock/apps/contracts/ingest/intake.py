@@ -34,7 +34,7 @@ class Intake:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class IngestedFile:
     """The workflow of a file, and whether it is new."""
 
     id: UUID
@@ -57,7 +57,7 @@ def take_in(
     workspace: str = "default",
     drive: bool = True,
     compare_with: str | None = None,
-) -> Taken:
+) -> IngestedFile:
     """Create a workflow for the file, or return the existing one."""
     data = Contract(
         filename=file.filename,
@@ -80,8 +80,8 @@ def take_in(
             by_application=True,
         )
     except KeyTaken as taken:
-        return Taken(taken.existing, False)
+        return IngestedFile(taken.existing, False)
     artifacts.keep(
         unit, made.id, "original", file.content, media_type=file.media_type, actor=actor, step=contract.initial
     )
-    return Taken(made.id, True)
+    return IngestedFile(made.id, True)

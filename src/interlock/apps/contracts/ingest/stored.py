@@ -25,14 +25,14 @@ DOCUMENT, EXTRACTION, FIELDS, COMPARISON = "document", "extraction.json", "field
 JSON = "application/json"
 
 _readers: list[Reader] = []
-_own: ContextVar[Reader | Here | None] = ContextVar("own", default=None)
+_own: ContextVar[Reader | InProcessReader | None] = ContextVar("own", default=None)
 _idle: list[Reader] = []
 """Readers for requests, separate from those of steps: a person who views a page does not delay the work."""
 _idle_lock = threading.Lock()
 KEPT_IDLE = 2
 
 
-class Here:
+class InProcessReader:
     """Opens files in this process; only for trusted files."""
 
     def read(self, data: bytes, filename: str = "", progress: Progress | None = None) -> Document:
@@ -54,7 +54,7 @@ class Here:
 @contextmanager
 def opened_here() -> Iterator[None]:
     """Open files in this process inside the block; for files that we wrote ourselves."""
-    before = _own.set(Here())
+    before = _own.set(InProcessReader())
     try:
         yield
     finally:
@@ -62,7 +62,7 @@ def opened_here() -> Iterator[None]:
 
 
 @contextmanager
-def borrowed(stop: threading.Event) -> Iterator[Reader | Here]:
+def borrowed(stop: threading.Event) -> Iterator[Reader | InProcessReader]:
     """A separate reader, which `reader()` returns inside the block. It stops when `stop` is set."""
     if (own := _own.get()) is not None:
         yield own
@@ -84,7 +84,7 @@ def borrowed(stop: threading.Event) -> Iterator[Reader | Here]:
             mine.close()
 
 
-def reader() -> Reader | Here:
+def reader() -> Reader | InProcessReader:
     """The reader of files: a separate process, started on first use."""
     if (own := _own.get()) is not None:
         return own

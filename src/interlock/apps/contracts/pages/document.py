@@ -30,7 +30,7 @@ Words = Annotated[str, Query(max_length=LONGEST)]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PageContext:
     """The page's addresses, and what its reader may do."""
 
     layout: str
@@ -44,19 +44,19 @@ class Place:
     """The address for the search in the document."""
     may: bool
     """The reader may decide, now or after taking it."""
-    held: str
+    taken_by: str
     """Another person who has taken it."""
     mine: bool
     """The reader has taken it, or needs not."""
 
     @property
     def deciding(self) -> bool:
-        return self.may and self.mine and not self.held
+        return self.may and self.mine and not self.taken_by
 
 
-def place_of(id: UUID, action: str, *, may: bool, held: str, mine: bool) -> Place:
+def page_context(id: UUID, action: str, *, may: bool, taken_by: str, mine: bool) -> PageContext:
     """The addresses for somebody who is logged in."""
-    return Place(
+    return PageContext(
         layout="base.html",
         action=action,
         images=f"/workflows/{id}/pages/",
@@ -64,7 +64,7 @@ def place_of(id: UUID, action: str, *, may: bool, held: str, mine: bool) -> Plac
         text=f"/ui/contracts/{id}/text?",
         find=f"/ui/contracts/{id}/find?",
         may=may,
-        held=held,
+        taken_by=taken_by,
         mine=mine,
     )
 

@@ -35,7 +35,7 @@ def _is(one: OpenReview, kind: str) -> bool:
     return one.name == blind_sample.NAME if kind == "blind" else one.state == REVIEW_REQUIRED
 
 
-def holder(task: OpenReview | None, me: str, now: int) -> str:
+def taken_by_other(task: OpenReview | None, me: str, now: int) -> str:
     """The other person who has taken it, if any."""
     if task is None or task.status != "open" or task.claimed_by in {None, me} or (task.claimed_until or 0) <= now:
         return ""

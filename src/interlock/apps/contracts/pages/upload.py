@@ -98,7 +98,7 @@ async def _take(v: Visitor, frame: ContractsFrame, name: str, content: bytes, ve
     except InterlockError as error:
         return Sent(name, False, _sentence(error))
 
-    def take(unit: Unit) -> intake.Taken:
+    def take(unit: Unit) -> intake.IngestedFile:
         return intake.take_in(unit, file, v.who.actor_in(frame.workspace), workspace=frame.workspace)
 
     taken = await v.service.write_as(v.who, take, "create")

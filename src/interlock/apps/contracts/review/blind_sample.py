@@ -104,8 +104,8 @@ def _learn(unit: Unit, review_id: UUID) -> bool:
 
 def calibrate(engine: Engine) -> bool:
     """The duty: learn from new answers, say if the promise is broken, and learn the calibrations again."""
-    from interlock.apps.contracts.review import kept_promises  # it names this module's samples
+    from interlock.apps.contracts.review import promise_check  # it names this module's samples
 
-    if learn(engine) and (now := engine.read(kept_promises.kept)).gap > 0:
+    if learn(engine) and (now := engine.read(promise_check.last_samples)).gap > 0:
         log.warning("contracts approved without a person are right less often than their score says: %s", now)
     return calibration_store.recount(engine)

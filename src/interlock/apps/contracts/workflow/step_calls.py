@@ -51,7 +51,7 @@ LATER = 2
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an endpoint does: the states in which it is at work, of which the first is where it may be held."""
+    """The step of an endpoint: its working states. In the first one it may wait for the call."""
 
     name: str
     states: tuple[str, ...]

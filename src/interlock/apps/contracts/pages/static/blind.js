@@ -1,7 +1,7 @@
 // The blind check: what is dragged on the page goes into the selected field, and an empty form is confirmed.
 
 const form = document.getElementById('review')
-const held = document.getElementById('release')
+const releaseForm = document.getElementById('release')
 const viewer = document.getElementById('stage')?.viewer
 const inputs = [...document.querySelectorAll('[data-question] textarea')]
 let chosen = inputs[0]
@@ -29,6 +29,6 @@ form?.addEventListener('submit', event => {
   }
   if (sent) event.preventDefault(); else sent = true
 })
-held?.addEventListener('submit', () => { sent = true })
-if (held) addEventListener('pagehide', () => { if (!sent) navigator.sendBeacon(held.action, new URLSearchParams(new FormData(held))) })
+releaseForm?.addEventListener('submit', () => { sent = true })
+if (releaseForm) addEventListener('pagehide', () => { if (!sent) navigator.sendBeacon(releaseForm.action, new URLSearchParams(new FormData(releaseForm))) })
 addEventListener('pageshow', event => { sent = false; if (event.persisted) location.reload() })

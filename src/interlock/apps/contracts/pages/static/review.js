@@ -153,18 +153,18 @@ if (viewer) {
 
 // -- the review is held while this window has it: leaving releases it, and longer work renews it
 
-const held = document.getElementById('release')
+const releaseForm = document.getElementById('release')
 let sent = false
-for (const one of [form, held]) one?.addEventListener('submit', event => { if (sent) event.preventDefault(); else sent = true })
-if (held) {
-  addEventListener('pagehide', () => { if (!sent) navigator.sendBeacon(held.action, new URLSearchParams(new FormData(held))) })
+for (const one of [form, releaseForm]) one?.addEventListener('submit', event => { if (sent) event.preventDefault(); else sent = true })
+if (releaseForm) {
+  addEventListener('pagehide', () => { if (!sent) navigator.sendBeacon(releaseForm.action, new URLSearchParams(new FormData(releaseForm))) })
   let touched = false
   form.addEventListener('input', () => { touched = true })
   setInterval(() => {
     if (!touched || sent) return
     touched = false
-    const body = new URLSearchParams(new FormData(held)); body.set('key', crypto.randomUUID?.() ?? String(Math.random()))
-    fetch(held.action.replace(/release$/, 'take'), { method: 'POST', body, redirect: 'manual' }).catch(() => undefined)
+    const body = new URLSearchParams(new FormData(releaseForm)); body.set('key', crypto.randomUUID?.() ?? String(Math.random()))
+    fetch(releaseForm.action.replace(/release$/, 'take'), { method: 'POST', body, redirect: 'manual' }).catch(() => undefined)
   }, 600000)
 }
 addEventListener('pageshow', event => { sent = false; if (event.persisted) location.reload(); else weigh() })
@@ -172,7 +172,7 @@ addEventListener('pageshow', event => { sent = false; if (event.persisted) locat
 // Somebody else decided or took it while this window was open: it can only be read from then on.
 const over = document.getElementById('over')
 function freeze () {
-  const decided = document.getElementById('decided') ?? document.getElementById('held')
+  const decided = document.getElementById('decided') ?? document.getElementById('taken')
   if (!form || !decided || form.dataset.over) return
   form.dataset.over = 'yes'
   sent = true

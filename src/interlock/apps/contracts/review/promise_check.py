@@ -1,4 +1,4 @@
-"""Is the promise kept? What was approved without a person, against what people read in the blind sample of it.
+"""Compares the stated confidence of contracts approved without a person with the blind sample that people read.
 
 An alert opens when the score says more than the last hundred samples allow: "stated 90 %, seen 76 % in the last 100".
 """
@@ -28,7 +28,7 @@ rules = [Rule(name="contracts_promise", metric="contracts.promise_gap", op=">", 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class PromiseCheck:
     """The last samples: how many, what their scores say together, and how many were right."""
 
     samples: int
@@ -47,7 +47,7 @@ class Kept:
         return f"stated {100 * self.stated:.0f} %, seen {100 * seen:.0f} % in the last {self.samples}"
 
 
-def kept(conn: sa.Connection) -> Kept:
+def last_samples(conn: sa.Connection) -> PromiseCheck:
     """The last blind samples whose required fields were all judged."""
     read = reviews.decided(conn, reviews.ReviewFilter(machine=contract.name, name=NAME, decision=DONE), limit=LAST)
     judged = _judged(conn, [one.instance_id for one in read])
@@ -64,12 +64,12 @@ def kept(conn: sa.Connection) -> Kept:
         samples += 1
         stated += instance.data["final_confidence"] / 100
         right += all(fields[name] for name in required)
-    return Kept(samples, stated / samples if samples else 0.0, right)
+    return PromiseCheck(samples, stated / samples if samples else 0.0, right)
 
 
 def metrics(conn: sa.Connection, now: int) -> dict[str, float]:
     """The metrics `interlock_contracts_…`: the last blind samples, what was promised for them, and what was seen."""
-    found = kept(conn)
+    found = last_samples(conn)
     return {
         "promise_samples": float(found.samples),
         "promise_stated": found.stated,
