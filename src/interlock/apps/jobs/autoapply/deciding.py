@@ -24,7 +24,7 @@ from interlock.apps.jobs.autoapply.machine import (
 )
 from interlock.apps.jobs.autoapply.models import ReviewReason
 from interlock.apps.jobs.autoapply.planned import SCHEDULED, VALIDATING
-from interlock.apps.jobs.autoapply.records import answers, applications, once, rules, seekers
+from interlock.apps.jobs.autoapply.records import already_applied, answers, applications, rules, seekers
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
@@ -108,10 +108,10 @@ def open_form(unit: Unit, workspace: str, application_id: UUID, actor: Actor) ->
     found = existing(unit, workspace, application_id)
     if not by_hand.is_by_hand(found):
         raise NotPossible(f"application {application_id} is {found.state}; nothing of it is to be sent by hand")
-    once.lock_seeker(unit, workspace)
+    already_applied.lock_seeker(unit, workspace)
     row = _posting(unit, found)
     if row is not None and not found.data.get("again"):
-        before = once.applied_before(unit, once.sightings_of(unit.conn, row), but=found.id)
+        before = already_applied.applied_before(unit, already_applied.sightings_of(unit.conn, row), but=found.id)
         if before is not None:
             raise NotPossible(before)
     try:
@@ -187,7 +187,7 @@ def resume_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reas
 def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
     """Stop everything: nothing is queued by rules, and everything that is under way is paused."""
     require_person(actor)
-    once.lock_seeker(unit, workspace)
+    already_applied.lock_seeker(unit, workspace)
     seekers.stop(unit, workspace, actor.name)
     found = applications.with_status(unit.conn, workspace, UNDER_WAY)
     return _pause_each(unit, found, actor, BY_ALL, reason or "all applications were paused")
@@ -202,7 +202,7 @@ def resume_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") ->
 
 def _set_rule(unit: Unit, workspace: str, rule_id: UUID, paused: bool, actor: Actor) -> None:
     require_person(actor)
-    once.lock_seeker(unit, workspace)
+    already_applied.lock_seeker(unit, workspace)
     found = rules.find(unit.conn, workspace, rule_id)
     if found is None:
         raise NotFound(f"there is no rule {rule_id}")

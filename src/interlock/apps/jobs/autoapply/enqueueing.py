@@ -12,9 +12,9 @@ from typing import NamedTuple
 from uuid import UUID
 
 from interlock.apps.jobs.autoapply.machine import GLOBAL_HOUR, application
-from interlock.apps.jobs.autoapply.records import applications, decisions, logs, once, rules, seekers
+from interlock.apps.jobs.autoapply.records import already_applied, applications, decisions, logs, rules, seekers
+from interlock.apps.jobs.autoapply.records.already_applied import Sightings
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
-from interlock.apps.jobs.autoapply.records.once import Sightings
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
 from interlock.apps.jobs.autoapply.rules import (
     ApplyRule,
@@ -84,13 +84,13 @@ class _Case:
 
 def enqueue_by_rule(unit: Unit, workspace: str, rule_id: UUID, posting_id: UUID) -> Queued | None:
     """Let a rule decide about a match, and queue it if it is taken. None if rule or match are gone."""
-    once.lock_seeker(unit, workspace)
+    already_applied.lock_seeker(unit, workspace)
     rule = rules.find(unit.conn, workspace, rule_id)
     row = _posting(unit, workspace, posting_id)
     if rule is None or row is None or row.outcome != "matched":
         return None
     case = _case(unit, row, rule)
-    candidate = _candidate(case, once.applied_before(unit, case.seen) is not None)
+    candidate = _candidate(case, already_applied.applied_before(unit, case.seen) is not None)
     now = moment(unit.now)
     made = judge(rule.rule, candidate, now, zone=case.zone, usage=case.usage)
     decision = Decision(made.key, (*made.checks, *_standing(unit, case, by_rule=True)), made.needs_approval)
@@ -120,10 +120,10 @@ def enqueue_by_person(
 
     `again` is the reason for which the person applies for an opening that was applied for before.
     """
-    once.lock_seeker(unit, workspace)
+    already_applied.lock_seeker(unit, workspace)
     row = posting_in(unit, workspace, posting_id)
     case = _case(unit, row, None)
-    before = once.applied_before(unit, case.seen)
+    before = already_applied.applied_before(unit, case.seen)
     now = moment(unit.now)
     said = before or "not applied for before"
     level: Level = "info" if before is None else "warn" if again else "block"
@@ -152,7 +152,7 @@ def _posting(unit: Unit, workspace: str, posting_id: UUID) -> PostingRow | None:
 
 
 def _case(unit: Unit, row: PostingRow, rule: RuleRow | None) -> _Case:
-    seen = once.sightings_of(unit.conn, row)
+    seen = already_applied.sightings_of(unit.conn, row)
     found = profiles.find(unit.conn, row.workspace)
     earlier = applications.of_openings(unit.conn, row.workspace, seen.ids, seen.url_keys)
     counted = applications.that_count(unit.conn, row.workspace, unit.now - span(WEEK))
@@ -204,7 +204,7 @@ def _standing(unit: Unit, case: _Case, *, by_rule: bool) -> list[Check]:
         if live is not None
         else Check("one_live", "info", "no application for this opening is under way")
     )
-    taken = once.claimed_now(unit, case.seen)
+    taken = already_applied.claimed_now(unit, case.seen)
     checks.append(Check("claimed", "block" if taken else "info", taken or "nobody else is applying for it"))
     if by_rule:
         gone = next((one for one in case.earlier if one.withdraw_reason in DECLINED), None)

@@ -18,7 +18,7 @@ from interlock.apps.jobs.autoapply.answers import Answered, Applicant, FormConte
 from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer, hits
 from interlock.apps.jobs.autoapply.answers.fields import field_of
 from interlock.apps.jobs.autoapply.answers.values import Answer, Origin
-from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck, Finding
+from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck, ClaimFinding
 from interlock.apps.jobs.autoapply.documents.packet import Packet, canonical, file_hashes, packet_of
 from interlock.apps.jobs.autoapply.documents.preparing import Documents
 from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter
@@ -164,7 +164,7 @@ def packet_from(row: PostingRow, profile_digest: str, documents: Documents, form
     )
 
 
-def claims_of(documents: Documents, seeker: Seeker, posting: ReadPosting) -> dict[str, list[Finding]]:
+def claims_of(documents: Documents, seeker: Seeker, posting: ReadPosting) -> dict[str, list[ClaimFinding]]:
     """What the documents say without the profile saying it, by document."""
     check = ClaimCheck(seeker, posting)
     found = {
@@ -174,7 +174,7 @@ def claims_of(documents: Documents, seeker: Seeker, posting: ReadPosting) -> dic
     return {name: findings for name, findings in found.items() if findings}
 
 
-def _in_letter(check: ClaimCheck, letter: Letter) -> list[Finding]:
+def _in_letter(check: ClaimCheck, letter: Letter) -> list[ClaimFinding]:
     """The findings in a letter. The sentence that says who wrote it is the operator's and no claim."""
     text, own = letter.text, letter.disclosure.text
     start = text.rfind(own) if own else len(text)
@@ -188,7 +188,7 @@ def dropped_texts(documents: Documents) -> dict[str, DroppedText]:
 
 
 def artifacts_of(
-    packet: Packet, documents: Documents, form: Form, claims: Mapping[str, Sequence[Finding]]
+    packet: Packet, documents: Documents, form: Form, claims: Mapping[str, Sequence[ClaimFinding]]
 ) -> list[tuple[str, str, bytes]]:
     """Name, media type and content of everything that is kept of a packet."""
     kept = {
@@ -210,7 +210,7 @@ def artifacts_of(
     return [*files, (PACKET, "application/json", _json(kept)), (CHECK, "application/json", _json(check))]
 
 
-def _marks(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def _marks(findings: Sequence[ClaimFinding]) -> list[dict[str, Any]]:
     return [
         {"kind": one.kind, "words": one.words, "start": one.start, "end": one.end, "why": one.explanation}
         for one in findings

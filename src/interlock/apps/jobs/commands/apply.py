@@ -45,14 +45,14 @@ def status(
 ) -> None:
     """Show applications, or one with everything that happened to it."""
     settings_of(config, database)
-    from interlock.apps.jobs.autoapply import showing
+    from interlock.apps.jobs.autoapply import details
     from interlock.apps.jobs.autoapply.api.answers import ApplicationOut, LogOut, WholeApplicationOut
     from interlock.apps.jobs.autoapply.records import applications, logs, seekers
 
     with opened(database, apps, config) as engine:
         if application is not None:
             it = _id(application)
-            found = engine.read(lambda conn: showing.whole(conn, workspace, it))
+            found = engine.read(lambda conn: details.whole(conn, workspace, it))
             rows = engine.read(lambda conn: logs.page(conn, workspace, application=it, limit=500))[::-1]
             shown = WholeApplicationOut.whole(found.row, found.item, found.files, found.outdated)
             if in_json:
@@ -230,7 +230,7 @@ def rules(
     settings_of(config, database)
     import yaml  # type: ignore[import-untyped]
 
-    from interlock.apps.jobs.autoapply import ruling
+    from interlock.apps.jobs.autoapply import rule_changes
     from interlock.apps.jobs.autoapply.api.answers import RuleOut
     from interlock.apps.jobs.autoapply.records import rules as stored
     from interlock.engine import InvalidData
@@ -241,15 +241,15 @@ def rules(
             given = yaml.safe_load(file.read_text("utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise InvalidData(f"{file} cannot be read as YAML or JSON: {error}") from None
-        wanted = ruling.checked(given if isinstance(given, dict) else {})
+        wanted = rule_changes.checked(given if isinstance(given, dict) else {})
 
     def change(unit: Unit, actor: Actor) -> None:
         if delete is not None:
             stored.delete(unit, workspace, _id(delete), actor.name)
         if wanted is not None and id is not None:
-            ruling.replace(unit, workspace, _id(id), wanted, actor)
+            rule_changes.replace(unit, workspace, _id(id), wanted, actor)
         elif wanted is not None:
-            ruling.add(unit, workspace, wanted, actor)
+            rule_changes.add(unit, workspace, wanted, actor)
 
     with opened(database, apps, config) as engine:
         if wanted is not None or delete is not None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.apps.jobs.autoapply.documents import tailor, write_letter
-from interlock.apps.jobs.autoapply.documents.claim_check import LONGEST, ClaimCheck, Finding, check_claims
+from interlock.apps.jobs.autoapply.documents.claim_check import LONGEST, ClaimCheck, ClaimFinding, check_claims
 from interlock.apps.jobs.finder.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.seeker import Seeker
 from tests.apps.jobs.autoapply.documents.made import POSTING, SEEKER, match, posting, seeker
@@ -146,7 +146,7 @@ def test_words_of_the_posting_are_no_facts_about_the_person() -> None:
 
 def test_length_and_language_are_marked() -> None:
     long = f"{LETTER}\n" + "and so on " * 500
-    assert Finding("length", long[3000:3080], 3000, len(long), "longer than 3,000 characters") in CHECK.check(long)
+    assert ClaimFinding("length", long[3000:3080], 3000, len(long), "longer than 3,000 characters") in CHECK.check(long)
     french = "Je vous écris pour le poste dans votre équipe et je suis avec vous pour une longue durée est sur la mer."
     assert "language" in {kind for kind, _ in found(french)}
 

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.board import cards, entries
-from interlock.apps.jobs.autoapply.exchange.tables_of import EXPORTED, JSON, OTHERS, TIMES
+from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, JSON, OTHERS, TIMES
 from interlock.apps.jobs.autoapply.records import artifacts as files
 from interlock.engine import artifacts
 from interlock.machine import OWNER, USER, Actor

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
-from interlock.apps.jobs.autoapply.exchange.reading_csv import MOST_BYTES, MOST_ROWS, Understood, Unreadable, read_past
+from interlock.apps.jobs.autoapply.exchange.reading_csv import MOST_BYTES, MOST_ROWS, ParsedFile, Unreadable, read_past
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def read(text: str, *, day_first: bool | None = None, encoding: str = "utf-8") -> Understood:
+def read(text: str, *, day_first: bool | None = None, encoding: str = "utf-8") -> ParsedFile:
     return read_past(text.encode(encoding), NOW, day_first=day_first)
 
 

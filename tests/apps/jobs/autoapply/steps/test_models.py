@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.jobs.autoapply import showing
+from interlock.apps.jobs.autoapply import details
 from interlock.apps.jobs.world import World
 from interlock.store import Store
 from interlock.store.ai import ai_call
@@ -47,7 +47,7 @@ def test_a_model_chooses_and_writes_and_the_letter_says_so(desk: Desk) -> None:
     [arrived] = desk.arrived
     assert LINE in arrived["fields"]["cover_letter"]
     assert "I built 4 services in Python." in arrived["fields"]["cover_letter"]
-    packet = desk.engine.read(lambda conn: showing.packet(conn, HERE, row.id, settings_for(desk.world.host)))
+    packet = desk.engine.read(lambda conn: details.packet(conn, HERE, row.id, settings_for(desk.world.host)))
     assert (packet["resume_by"], packet["letter_by"], packet["claim_check"]) == ("model", "model", {})
     calls = desk.engine.read(lambda conn: conn.execute(sa.select(ai_call.c.task, ai_call.c.trace_id)).all())
     assert sorted(calls) == [
@@ -62,7 +62,7 @@ def test_what_a_model_invents_waits_for_a_person_with_its_words_marked(desk: Des
         sent_by_rule(desk, model)
     [row] = desk.rows()
     assert (row.status, desk.arrived) == ("requires_review", [])
-    packet = desk.engine.read(lambda conn: showing.packet(conn, HERE, row.id, settings_for(desk.world.host)))
+    packet = desk.engine.read(lambda conn: details.packet(conn, HERE, row.id, settings_for(desk.world.host)))
     assert (packet["letter_by"], packet["claim_check"]) == ("rules", {}), "what would be sent is true"
     for part in ("resume", "letter"):
         dropped = packet["dropped"][part]
@@ -78,7 +78,7 @@ def test_a_letter_that_cannot_be_set_is_written_by_rules(desk: Desk) -> None:
         sent_by_rule(desk, model)
     [row] = desk.rows()
     assert row.status == "submitted", row.last_error
-    packet = desk.engine.read(lambda conn: showing.packet(conn, HERE, row.id, settings_for(desk.world.host)))
+    packet = desk.engine.read(lambda conn: details.packet(conn, HERE, row.id, settings_for(desk.world.host)))
     assert (packet["letter_by"], packet["resume_by"]) == ("rules", "rules")
     assert "cannot be set as a document" in packet["letter_note"]
 

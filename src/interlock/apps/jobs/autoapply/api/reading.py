@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import showing
+from interlock.apps.jobs.autoapply import details
 from interlock.apps.jobs.autoapply.answers import contradictions
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_application
 from interlock.apps.jobs.autoapply.api.answers import (
@@ -44,7 +44,7 @@ STATUSES = frozenset(planned.states)
 
 def whole(conn: sa.Connection, workspace: str, id: UUID) -> WholeApplicationOut:
     """An application with its files."""
-    found = showing.whole(conn, workspace, id)
+    found = details.whole(conn, workspace, id)
     return WholeApplicationOut.whole(found.row, found.item, found.files, found.outdated)
 
 
@@ -95,7 +95,7 @@ async def show_packet(service: TheService, who: Caller, id: UUID) -> PacketOut:
 
     def read(conn: sa.Connection) -> PacketOut:
         place = workspace_of_application(conn, id, who)
-        return PacketOut(**showing.packet(conn, place, id, settings))
+        return PacketOut(**details.packet(conn, place, id, settings))
 
     return await service.read(read)
 
@@ -112,7 +112,7 @@ async def mail_draft(service: TheService, who: Caller, id: UUID) -> Response:
     settings = settings_in(service.engine.setting("jobs"))
 
     def read(conn: sa.Connection) -> bytes:
-        return showing.draft(conn, workspace_of_application(conn, id, who), id, settings)
+        return details.draft(conn, workspace_of_application(conn, id, who), id, settings)
 
     return _as_file(await service.read(read), "message/rfc822", "application.eml")
 

@@ -99,7 +99,7 @@ _LEVELS = word_list("senior junior lead principal staff head director chief cto 
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ClaimFinding:
     """Words of a text that keep it from being sent, and their place in it."""
 
     kind: Kind
@@ -109,7 +109,7 @@ class Finding:
     explanation: str
 
 
-def check_claims(text: str, seeker: Seeker, posting: ReadPosting, kind: DocumentKind = "letter") -> list[Finding]:
+def check_claims(text: str, seeker: Seeker, posting: ReadPosting, kind: DocumentKind = "letter") -> list[ClaimFinding]:
     """The findings in a text, by their place; none if it passes."""
     return ClaimCheck(seeker, posting).check(text, kind)
 
@@ -123,18 +123,20 @@ class ClaimCheck:
         self.company, self.role = phrase(company_of(posting)), phrase(role_of(posting))
         self.short_company = phrase(company_key(company_of(posting)) or "")
 
-    def check(self, text: str, kind: DocumentKind = "letter") -> list[Finding]:
+    def check(self, text: str, kind: DocumentKind = "letter") -> list[ClaimFinding]:
         """The findings in a text, by their place; none if it passes."""
         most = LONGEST[kind]
         # A text that is far too long is not read to its end: it is marked anyway.
         view = TextView(text[: most + 2000])
         found = [*self._claims(view), *self._form(view, kind)]
         if len(text) > most:
-            found.append(Finding("length", text[most : most + 80], most, len(text), f"longer than {most:,} characters"))
+            found.append(
+                ClaimFinding("length", text[most : most + 80], most, len(text), f"longer than {most:,} characters")
+            )
         unique = {(one.kind, one.start, one.end): one for one in found}
         return sorted(unique.values(), key=lambda one: (one.start, one.end, one.kind))
 
-    def _claims(self, view: TextView) -> Iterator[Finding]:
+    def _claims(self, view: TextView) -> Iterator[ClaimFinding]:
         quoted = self._quoted(view)
         dates = [one for one in dates_in(view) if one.start not in quoted]
         terms = [one for one in spot(view.text, view.low)[0] if one.term and one.start not in quoted]
@@ -159,7 +161,7 @@ class ClaimCheck:
             for place in range(run[0].start, run[-1].end)
         }
 
-    def _skills(self, view: TextView, terms: Sequence[Spotted]) -> Iterator[Finding]:
+    def _skills(self, view: TextView, terms: Sequence[Spotted]) -> Iterator[ClaimFinding]:
         firsts = {one.start for one in view.tokens if one.first}
         for one in terms:
             term = one.term
@@ -169,7 +171,7 @@ class ClaimCheck:
             if one.sure or (written == term.name and one.start not in firsts):
                 yield _finding(view, "skill", one.start, one.end, f"the profile does not name {term.name}")
 
-    def _dates(self, view: TextView, dates: Sequence[When]) -> Iterator[Finding]:
+    def _dates(self, view: TextView, dates: Sequence[When]) -> Iterator[ClaimFinding]:
         numbers = {one.start: one for one in amounts_in(view)}
         for one in dates:
             if (one.year, one.month) in self.known.dates:
@@ -181,7 +183,7 @@ class ClaimCheck:
 
     def _numbers(
         self, view: TextView, quoted: set[int], dates: Sequence[When], terms: Sequence[Spotted]
-    ) -> Iterator[Finding]:
+    ) -> Iterator[ClaimFinding]:
         aside = quoted | _places(dates) | _places(terms)
         for one in amounts_in(view):
             if one.start in aside or self._is_years(view, one) or self.known.stated(one):
@@ -208,7 +210,7 @@ class ClaimCheck:
             word in rest for word in (" experience ", " erfahrung ", " berufserfahrung ")
         )
 
-    def _degrees(self, view: TextView) -> Iterator[Finding]:
+    def _degrees(self, view: TextView) -> Iterator[ClaimFinding]:
         for family, pattern in _DEGREES.items():
             has = any(pattern.search(one.lower()) for one in self.known.texts)
             if has or (family == "study" and self.known.schooling):
@@ -223,7 +225,7 @@ class ClaimCheck:
             if not self.known.has_near(phrase(one[1])[:7], around):
                 yield _finding(view, "certificate", *one.span(), "the profile has no such certificate or award")
 
-    def _names(self, view: TextView, tokens: Sequence[Token]) -> Iterator[Finding]:
+    def _names(self, view: TextView, tokens: Sequence[Token]) -> Iterator[ClaimFinding]:
         german = language_of(view.low) == "de"
         for run in _name_runs(view, tokens):
             words = run
@@ -249,7 +251,7 @@ class ClaimCheck:
                 ends.add(end)
         return len(words) in ends
 
-    def _employers(self, view: TextView, quoted: set[int]) -> Iterator[Finding]:
+    def _employers(self, view: TextView, quoted: set[int]) -> Iterator[ClaimFinding]:
         for one in _EMPLOYED.finditer(view.low):
             word = phrase(one[1])
             if one.start(1) in quoted or not word or word.isdigit():
@@ -265,7 +267,7 @@ class ClaimCheck:
                     if before and before[-1] in ("at", "for", "bei"):
                         yield _finding(view, "employer", run[0].start, run[-1].end, "the profile has no post there")
 
-    def _posts(self, view: TextView, dates: Sequence[When], quoted: set[int]) -> Iterator[Finding]:
+    def _posts(self, view: TextView, dates: Sequence[When], quoted: set[int]) -> Iterator[ClaimFinding]:
         """In a sentence about one employer of the profile: its dates and its title, and not those of another."""
         for sentence in view.sentences:
             said = f" {_joined(sentence)} "
@@ -286,7 +288,7 @@ class ClaimCheck:
                 if token.folded in _LEVELS and token.folded not in words and token.start not in aside:
                     yield _finding(view, "title", token.start, token.end, "the profile has no such title there")
 
-    def _ranks(self, view: TextView, tokens: Sequence[Token]) -> Iterator[Finding]:
+    def _ranks(self, view: TextView, tokens: Sequence[Token]) -> Iterator[ClaimFinding]:
         """Ranks and spoken languages, which are often written without a capital."""
         before = ""
         for token in tokens:
@@ -297,7 +299,7 @@ class ClaimCheck:
             if one[1] not in _OPENERS and not self.known.says(phrase(one[1])):
                 yield _finding(view, "skill", *one.span(1), "the profile does not name this language")
 
-    def _held(self, view: TextView, quoted: set[int]) -> Iterator[Finding]:
+    def _held(self, view: TextView, quoted: set[int]) -> Iterator[ClaimFinding]:
         """Titles that somebody says to have, with a word that the profile does not use."""
         for title in held_titles(view.low):
             if not title.past and all(start in quoted for _, start, _ in title.words):
@@ -306,7 +308,7 @@ class ClaimCheck:
                 if not self.known.words.issuperset(word.split("-")):
                     yield _finding(view, "title", start, end, "the profile has no such title")
 
-    def _form(self, view: TextView, kind: DocumentKind) -> Iterator[Finding]:
+    def _form(self, view: TextView, kind: DocumentKind) -> Iterator[ClaimFinding]:
         title = [(run[0].start - 2, run[-1].end + 2) for run in _runs(view.tokens, self.role)] if self.role else []
         for one in _PLACEHOLDER.finditer(view.low):
             if not any(
@@ -314,7 +316,7 @@ class ClaimCheck:
             ):
                 yield _finding(view, "placeholder", *one.span(), "a placeholder")
         for start, end in view.hidden:
-            yield Finding("hidden", repr(view.original[start:end]), start, end, "a character that nobody sees")
+            yield ClaimFinding("hidden", repr(view.original[start:end]), start, end, "a character that nobody sees")
         for token in view.tokens:
             if _mixed(token.text):
                 yield _finding(view, "hidden", token.start, token.end, "letters of several alphabets in one word")
@@ -333,14 +335,14 @@ class ClaimCheck:
         if kind == "letter":
             yield from self._addressed(view)
 
-    def _addresses(self, view: TextView) -> Iterator[Finding]:
+    def _addresses(self, view: TextView) -> Iterator[ClaimFinding]:
         """Web and e-mail addresses that are not the profile's."""
         for one in re.finditer(r"\S+", view.low):
             word = one[0].strip(".,;:()<>\"'")
             if ("@" in word[1:] or "://" in word or word.startswith("www.")) and not self.known.text_has(word):
                 yield _finding(view, "address", *one.span(), "an address that the profile does not have")
 
-    def _addressed(self, view: TextView) -> Iterator[Finding]:
+    def _addressed(self, view: TextView) -> Iterator[ClaimFinding]:
         """A letter names this posting's company and role, and asks no other employer for work."""
         said = f" {_joined(view.tokens)} "
         if self.company and f" {self.company} " not in said and f" {self.short_company} " not in said:
@@ -356,9 +358,9 @@ class ClaimCheck:
                     yield _finding(view, "company", run[0].start, run[-1].end, "not the company of this posting")
 
 
-def _finding(view: TextView, kind: Any, start: int, end: int, explanation: str) -> Finding:
+def _finding(view: TextView, kind: Any, start: int, end: int, explanation: str) -> ClaimFinding:
     first, last = view.place(start, end)
-    return Finding(kind, view.original[first:last], first, last, explanation)
+    return ClaimFinding(kind, view.original[first:last], first, last, explanation)
 
 
 def _places(found: Sequence[When | Spotted]) -> set[int]:

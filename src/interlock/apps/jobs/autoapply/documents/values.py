@@ -12,7 +12,7 @@ from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.sources.cleaning import UNSEEN
 
 if TYPE_CHECKING:
-    from interlock.apps.jobs.autoapply.documents.claim_check import Finding
+    from interlock.apps.jobs.autoapply.documents.claim_check import ClaimFinding
 
 Language = Literal["en", "de"]
 """Languages that headings and letters are written in."""
@@ -78,7 +78,7 @@ class DroppedText:
     """What a model wrote and the claim check refused. The rules' text stands in its place."""
 
     text: str
-    findings: tuple[Finding, ...]
+    findings: tuple[ClaimFinding, ...]
 
     @property
     def named(self) -> str:

@@ -19,8 +19,8 @@ from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
 from interlock.apps.jobs.autoapply.exchange import exporting, importing
 from interlock.apps.jobs.autoapply.exchange.deleting import delete_all
 from interlock.apps.jobs.autoapply.exchange.importing import Plan
-from interlock.apps.jobs.autoapply.exchange.reading_csv import MOST_BYTES, Past, Understood, read_past
-from interlock.apps.jobs.autoapply.exchange.tables_of import EXPORTED
+from interlock.apps.jobs.autoapply.exchange.reading_csv import MOST_BYTES, ParsedFile, PastApplication, read_past
+from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED
 from interlock.apps.jobs.finder.api.access import Workspace, readable_workspace, writable_workspace
 from interlock.engine.application import Unit
 from interlock.http.caller import Caller, TheService, require
@@ -61,7 +61,7 @@ class PastOut(BaseModel):
     remarks: list[str]
 
     @classmethod
-    def of(cls, one: Past) -> PastOut:
+    def of(cls, one: PastApplication) -> PastOut:
         return cls(
             line=one.line,
             company=one.company,
@@ -134,7 +134,7 @@ class DeletedOut(BaseModel):
     left: list[str] = Field(description="Applications that could not be erased, with the reason.")
 
 
-async def _read(request: Request, service: TheService, day_first: bool | None) -> Understood:
+async def _read(request: Request, service: TheService, day_first: bool | None) -> ParsedFile:
     content = await request.body()
     if len(content) > MOST_BYTES:
         raise BadRequest(

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply.exchange.tables_of import EXPORTED, OTHERS
+from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, OTHERS
 from interlock.apps.jobs.autoapply.machine import WITHDRAWN, application
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED
 from interlock.apps.jobs.tables import applied as T

@@ -15,7 +15,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply.exchange.tables_of import EXPORTED, JSON, NOT_EXPORTED, TIMES
+from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, JSON, NOT_EXPORTED, TIMES
 from interlock.apps.jobs.finder.records import profiles
 from interlock.apps.jobs.tables import applied as T
 from interlock.apps.jobs.tables import apply_artifact as F

@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.apps.jobs.autoapply.board import cards, entries
-from interlock.apps.jobs.autoapply.exchange.reading_csv import BadRow, Past, Understood
+from interlock.apps.jobs.autoapply.exchange.reading_csv import BadRow, ParsedFile, PastApplication
 from interlock.apps.jobs.autoapply.records import applications
+from interlock.apps.jobs.autoapply.records.already_applied import lock_seeker
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED
 from interlock.apps.jobs.autoapply.records.imported import role_key
-from interlock.apps.jobs.autoapply.records.once import lock_seeker
 from interlock.apps.jobs.finder.keys import company_key
 from interlock.apps.jobs.finder.urls import registered_domain, url_key
 from interlock.apps.jobs.tables import applied as T
@@ -28,10 +28,10 @@ from interlock.store import micros, moment
 
 
 @dataclass(frozen=True, slots=True)
-class Twice:
+class KnownRow:
     """A row that is known already, and the application that it is; None if another row of the file is the same."""
 
-    past: Past
+    past: PastApplication
     application: UUID | None
 
 
@@ -39,20 +39,20 @@ class Twice:
 class Plan:
     """What an import would do."""
 
-    understood: Understood
-    new: tuple[Past, ...]
-    known: tuple[Twice, ...]
+    understood: ParsedFile
+    new: tuple[PastApplication, ...]
+    known: tuple[KnownRow, ...]
 
     @property
     def bad(self) -> tuple[BadRow, ...]:
         return self.understood.bad
 
 
-def plan(conn: sa.Connection, workspace: str, understood: Understood) -> Plan:
+def plan(conn: sa.Connection, workspace: str, understood: ParsedFile) -> Plan:
     """Which rows are new, and which are known: by address, else by role and company."""
     by_url, by_role = _known(conn, workspace)
-    new: list[Past] = []
-    known: list[Twice] = []
+    new: list[PastApplication] = []
+    known: list[KnownRow] = []
     in_file: set[str] = set()
     for past in understood.rows:
         key, role = url_key(past.url), role_of(past)
@@ -62,21 +62,21 @@ def plan(conn: sa.Connection, workspace: str, understood: Understood) -> Plan:
             found = next((ident for ident, day in by_role.get(role, ()) if key is None or day == _day(past)), None)
         mine = key or f"{role}|{_day(past)}"
         if found is not None or mine in in_file:
-            known.append(Twice(past, found))
+            known.append(KnownRow(past, found))
         else:
             new.append(past)
         in_file.add(mine)
     return Plan(understood, tuple(new), tuple(known))
 
 
-def carry_out(unit: Unit, workspace: str, understood: Understood, user: str) -> tuple[Plan, list[UUID]]:
+def carry_out(unit: Unit, workspace: str, understood: ParsedFile, user: str) -> tuple[Plan, list[UUID]]:
     """Import what is new. The same file again imports nothing."""
     lock_seeker(unit, workspace)
     made = plan(unit.conn, workspace, understood)
     return made, [_import(unit, workspace, past, user) for past in made.new]
 
 
-def _import(unit: Unit, workspace: str, past: Past, user: str) -> UUID:
+def _import(unit: Unit, workspace: str, past: PastApplication, user: str) -> UUID:
     ident, at, key = uuid7(), micros(past.applied_at), url_key(past.url)
     posting, opening = _posting(unit.conn, workspace, key)
     applications.add(
@@ -108,12 +108,12 @@ def _import(unit: Unit, workspace: str, past: Past, user: str) -> UUID:
     return ident
 
 
-def role_of(past: Past) -> str:
+def role_of(past: PastApplication) -> str:
     """The role at its company; of a row without a title its address."""
     return role_key(past.company, past.title) or f"address:{sha256((past.url or '').encode()).hexdigest()[:32]}"
 
 
-def _day(past: Past) -> str:
+def _day(past: PastApplication) -> str:
     return f"{past.applied_at:%Y-%m-%d}"
 
 

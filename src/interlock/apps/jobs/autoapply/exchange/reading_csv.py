@@ -62,7 +62,7 @@ class Unreadable(InterlockError):
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastApplication:
     """An application that was made elsewhere."""
 
     line: int
@@ -89,17 +89,17 @@ class BadRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class ParsedFile:
     """What a file says."""
 
     columns: Mapping[str, Column]
     """Header → what it is taken for."""
     ignored: tuple[str, ...]
-    rows: tuple[Past, ...]
+    rows: tuple[PastApplication, ...]
     bad: tuple[BadRow, ...]
 
 
-def read_past(content: bytes, now: datetime, *, day_first: bool | None = None) -> Understood:
+def read_past(content: bytes, now: datetime, *, day_first: bool | None = None) -> ParsedFile:
     """The past applications of a file. `day_first` says how 03/04/2026 is meant; without it such a row is bad."""
     if len(content) > MOST_BYTES:
         raise Unreadable(f"the file has {len(content):,} bytes; at most {MOST_BYTES:,} are read")
@@ -163,8 +163,8 @@ def _understood(
     lines: Iterator[list[str]],
     now: datetime,
     day_first: bool | None,
-) -> Understood:
-    rows: list[Past] = []
+) -> ParsedFile:
+    rows: list[PastApplication] = []
     bad: list[BadRow] = []
     line = 1
     for cells in lines:
@@ -180,10 +180,10 @@ def _understood(
         except ValueError as error:
             bad.append(BadRow(line, str(error), clean(" | ".join(cells), 120)))
     named = {clean(header[index], 60): column for index, column in columns.items()}
-    return Understood(named, ignored, tuple(rows), tuple(bad))
+    return ParsedFile(named, ignored, tuple(rows), tuple(bad))
 
 
-def _row(line: int, said: Mapping[Column, str], now: datetime, day_first: bool | None) -> Past:
+def _row(line: int, said: Mapping[Column, str], now: datetime, day_first: bool | None) -> PastApplication:
     remarks = []
     company, title = clean(said["company"], 200), clean(said.get("title", ""), 300)
     if company_key(company) is None:
@@ -209,7 +209,7 @@ def _row(line: int, said: Mapping[Column, str], now: datetime, day_first: bool |
     at = min(datetime.combine(applied, time(12), UTC), now)
     source = clean(said.get("source", ""), 100) or None
     notes = said.get("notes", "").strip()[:LONGEST_CELL]
-    return Past(line, company, title, url, at, stage, ending, source, notes, tuple(remarks))
+    return PastApplication(line, company, title, url, at, stage, ending, source, notes, tuple(remarks))
 
 
 def _date(text: str, day_first: bool | None) -> date:

@@ -15,8 +15,8 @@ from interlock.apps.jobs.autoapply.board.access import router
 from interlock.apps.jobs.autoapply.board.bodies import Body, CardOut, time
 from interlock.apps.jobs.autoapply.board.stages import Stage
 from interlock.apps.jobs.autoapply.mail import proposals
-from interlock.apps.jobs.autoapply.mail.findings import LEADS_TO, Kind
 from interlock.apps.jobs.autoapply.mail.proposals import Proposal
+from interlock.apps.jobs.autoapply.mail.statements import LEADS_TO, Kind
 from interlock.apps.jobs.board_tables import proposal as P
 from interlock.apps.jobs.finder.api.access import Workspace, readable_workspace
 from interlock.apps.jobs.finder.scopes import JOBS

@@ -14,9 +14,9 @@ from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.cards import Card
 from interlock.apps.jobs.autoapply.board.stages import Stage
 from interlock.apps.jobs.autoapply.machine import SUBMITTED
-from interlock.apps.jobs.autoapply.mail.findings import LEADS_TO, Found, Kind, found_in
 from interlock.apps.jobs.autoapply.mail.matching import Applied, Match, match
 from interlock.apps.jobs.autoapply.mail.message import Mail
+from interlock.apps.jobs.autoapply.mail.statements import LEADS_TO, Found, Kind, found_in
 from interlock.apps.jobs.autoapply.planned import REQUEST_INTERVIEW, planned
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.board_tables import card as C

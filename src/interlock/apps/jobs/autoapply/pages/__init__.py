@@ -14,7 +14,7 @@ from interlock.apps.jobs.autoapply.pages import (
     calendar,
     numbers,
     posting_form,
-    ruling,
+    rules,
     seeker_data,
     today,
 )
@@ -28,7 +28,7 @@ day.SECTIONS.append(day.Section(today.today, "apply/today_main.html", "apply/tod
 posting.SECTIONS.append(posting.Section(posting_form.form_of_posting, "apply/posting_side.html", "apply/apply.css"))
 
 routers: Sequence[APIRouter] = tuple(
-    one.router for one in (applications, application, ruling, board, calendar, answers, numbers, seeker_data)
+    one.router for one in (applications, application, rules, board, calendar, answers, numbers, seeker_data)
 )
 
 __all__ = ["routers"]

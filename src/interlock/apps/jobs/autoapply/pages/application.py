@@ -10,18 +10,18 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import by_hand, deciding, scheduling, showing
+from interlock.apps.jobs.autoapply import by_hand, deciding, details, scheduling
 from interlock.apps.jobs.autoapply.answers import Scope
 from interlock.apps.jobs.autoapply.api.access import workspace_of_application
 from interlock.apps.jobs.autoapply.api.reading import download, mail_draft
-from interlock.apps.jobs.autoapply.following import chosen_time
+from interlock.apps.jobs.autoapply.details import ApplicationDetails
+from interlock.apps.jobs.autoapply.followers import chosen_time
 from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, READY_TO_SUBMIT, REQUIRES_REVIEW, WITHDRAWN
 from interlock.apps.jobs.autoapply.models import FailureKind, ReviewReason
 from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.pages.times import asked_time, field_of, zone_of
 from interlock.apps.jobs.autoapply.planned import SCHEDULED
 from interlock.apps.jobs.autoapply.records import logs
-from interlock.apps.jobs.autoapply.showing import Whole
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, show
 from interlock.apps.jobs.finder.pages.wording import web_address
@@ -52,7 +52,7 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
     served = v.service.engine.core.served
 
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
-        found = showing.whole(conn, place, id)
+        found = details.whole(conn, place, id)
         machine = served.get((found.item.machine, found.item.version)) if found.item is not None else None
         timed = machine is not None and SCHEDULED in machine.states
         chosen, zone = chosen_time(_data(found)) if timed else None, zone_of(jobs)
@@ -88,11 +88,11 @@ async def application(v: Reader, id: UUID, workspace: Workspace = "") -> Respons
     )
 
 
-def _data(found: Whole) -> Mapping[str, Any]:
+def _data(found: ApplicationDetails) -> Mapping[str, Any]:
     return found.item.data if found.item is not None and not found.item.erased else {}
 
 
-def may_do(found: Whole, *, timed: bool = False) -> set[str]:
+def may_do(found: ApplicationDetails, *, timed: bool = False) -> set[str]:
     """What a person can do with the application now. `timed` is whether its life cycle has chosen times."""
     item = found.item
     if item is None or item.erased or item.state == WITHDRAWN:
@@ -114,12 +114,12 @@ def may_do(found: Whole, *, timed: bool = False) -> set[str]:
     return can | ({"approve", "schedule"} if timed else {"approve"})
 
 
-def _packet(conn: sa.Connection, jobs: JobsFrame, found: Whole, settings: Any) -> dict[str, Any] | None:
+def _packet(conn: sa.Connection, jobs: JobsFrame, found: ApplicationDetails, settings: Any) -> dict[str, Any] | None:
     """The packet with its texts in pieces; None while there is none."""
     if found.item is None or found.item.erased or not found.row.packet_hash:
         return None
     try:
-        packet = showing.packet(conn, jobs.workspace, found.row.id, settings)
+        packet = details.packet(conn, jobs.workspace, found.row.id, settings)
     except NotFound:
         return None
     check = packet["claim_check"]

@@ -16,7 +16,7 @@ from interlock.apps.jobs.autoapply.board.api import date_file as date_as_file
 from interlock.apps.jobs.autoapply.board.dates import DateKind
 from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
 from interlock.apps.jobs.autoapply.mail import proposals
-from interlock.apps.jobs.autoapply.mail.findings import LEADS_TO
+from interlock.apps.jobs.autoapply.mail.statements import LEADS_TO
 from interlock.apps.jobs.autoapply.pages.times import asked_time, zone_of
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, show

@@ -16,7 +16,7 @@ from interlock.apps.jobs.autoapply.exchange.api import export as exported
 from interlock.apps.jobs.autoapply.exchange.deleting import delete_all
 from interlock.apps.jobs.autoapply.exchange.importing import Plan
 from interlock.apps.jobs.autoapply.exchange.reading_csv import MOST_BYTES, read_past
-from interlock.apps.jobs.autoapply.exchange.tables_of import EXPORTED
+from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED
 from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.records import applications
 from interlock.apps.jobs.finder.pages.frame import ROOT, JobsFrame, acting, seen_workspace, show

@@ -53,7 +53,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class LimitUse:
     """How much of a limit is used."""
 
     name: str
@@ -105,19 +105,19 @@ def _waiting(row: ApplicationRow, item: Instance | None) -> Waiting:
     return Waiting(row, needed, frozenset(can))
 
 
-def left(conn: sa.Connection, workspace: str, now: Micros) -> list[Left]:
+def left(conn: sa.Connection, workspace: str, now: Micros) -> list[LimitUse]:
     """The limits of the day, and each active rule's of the week. Applications that are open count."""
     at = moment(now)
     counted = applications.that_count(conn, workspace, now - span(WEEK))
     uses = [Use(_counted_at(one, now), str(one.rule_id) if one.rule_id else None) for one in counted]
     mine = usage_of(uses, rule_id=None, company=None, now=at)
-    found = [Left("Today", mine.seeker_day, SEEKER_A_DAY)]
+    found = [LimitUse("Today", mine.seeker_day, SEEKER_A_DAY)]
     for row in rules.of(conn, workspace):
         if not row.paused:
             used = usage_of(uses, rule_id=str(row.id), company=None, now=at)
             a_week = row.rule.max_applications_per_week
-            found.append(Left(f"{row.name}, today", used.rule_day, daily_limit(a_week)))
-            found.append(Left(f"{row.name}, this week", used.rule_week, a_week))
+            found.append(LimitUse(f"{row.name}, today", used.rule_day, daily_limit(a_week)))
+            found.append(LimitUse(f"{row.name}, this week", used.rule_week, a_week))
     return found
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import by_hand, enqueueing
-from interlock.apps.jobs.autoapply.following import addresses, give_up
+from interlock.apps.jobs.autoapply.followers import addresses, give_up
 from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, application
 from interlock.apps.jobs.autoapply.models import WithdrawReason
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, rules, seekers

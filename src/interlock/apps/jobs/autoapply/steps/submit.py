@@ -29,7 +29,7 @@ from interlock.apps.jobs.autoapply.machine import (
 from interlock.apps.jobs.autoapply.models import Application, ReviewReason
 from interlock.apps.jobs.autoapply.packets import StoredPacket
 from interlock.apps.jobs.autoapply.planned import SCHEDULED
-from interlock.apps.jobs.autoapply.records import applications, once
+from interlock.apps.jobs.autoapply.records import already_applied, applications
 from interlock.apps.jobs.autoapply.steps.openness import require_open
 from interlock.apps.jobs.autoapply.submission import (
     Adapter,
@@ -181,7 +181,7 @@ def _send(task: Task[Application], ready: Ready, adapter: Adapter) -> Outcome:
 def _begin(unit: Unit, claim: Claim, posting_id: str, again: str, job_key: str) -> None:
     """Note that it is about to be sent, unless the opening was applied for. One of a workspace does so at a time."""
     instance = require_claim(unit, claim)
-    once.lock_seeker(unit, instance.workspace)
+    already_applied.lock_seeker(unit, instance.workspace)
     if not again:
         _require_once(unit, instance.workspace, instance.id, posting_id)
     _end_lost_run(unit, instance, job_key)
@@ -224,7 +224,11 @@ def _check_once(unit: Unit, claim: Claim, posting_id: str) -> None:
 
 def _require_once(unit: Unit, workspace: str, instance_id: UUID, posting_id: str) -> None:
     row = postings.find(unit.conn, workspace, UUID(posting_id))
-    before = once.applied_before(unit, once.sightings_of(unit.conn, row), but=instance_id) if row else None
+    before = (
+        already_applied.applied_before(unit, already_applied.sightings_of(unit.conn, row), but=instance_id)
+        if row
+        else None
+    )
     if before is not None:
         raise AlreadyApplied(before)
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import deciding, ruling
+from interlock.apps.jobs.autoapply import deciding, rule_changes
 from interlock.apps.jobs.autoapply.api.access import workspace_of_rule
 from interlock.apps.jobs.autoapply.pages import rule_form, wording
 from interlock.apps.jobs.autoapply.records import applications, decisions, rules
@@ -40,7 +40,7 @@ async def listed(v: Reader, workspace: Text = "") -> Response:
         made = applications.counts_by_rule(conn, jobs.workspace)
         return {
             "rows": [(row, wording.criteria(row.rule), made.get(row.id, {})) for row in rules.of(conn, jobs.workspace)],
-            "most": ruling.MOST_RULES,
+            "most": rule_changes.MOST_RULES,
         }
 
     return await show(v, "rules.html", workspace, read, folder="apply", daily_limit=daily_limit)
@@ -78,7 +78,7 @@ async def add(form: Posted) -> Response:
     actor = form.v.who.actor_in(place)
 
     def job(unit: Unit) -> Done:
-        made = ruling.add(unit, place, wanted, actor)
+        made = rule_changes.add(unit, place, wanted, actor)
         return Done(said="Stored. It decides about the stored matches within seconds.", to=f"{PATH}/{made.id}")
 
     return await form.do(job, "write_rule")
@@ -108,7 +108,7 @@ async def change(form: Posted, id: UUID) -> Response:
             before = rules.find(unit.conn, place, id, lock=True)
             if before is None or str(before.changed_at) != seen:
                 raise Refused("the rule was changed since you opened this page; load it again", [])
-            ruling.replace(unit, place, id, checked, actor)
+            rule_changes.replace(unit, place, id, checked, actor)
             return Done(said="Stored. It decides about the stored matches again.", to=f"{PATH}/{id}")
 
         return await form.do(job, "write_rule")
@@ -187,7 +187,9 @@ async def _preview(v: Visitor, place: str, rule: ApplyRule) -> dict[str, Any]:
     return await v.service.heavy.run(
         v.request,
         counted_for(v.who),
-        lambda stop: v.service.engine.read(lambda conn: ruling.preview_of(conn, place, rule, stopped=stop.is_set)),
+        lambda stop: v.service.engine.read(
+            lambda conn: rule_changes.preview_of(conn, place, rule, stopped=stop.is_set)
+        ),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.apps.jobs.autoapply.mail.findings import Kind, found_in
+from interlock.apps.jobs.autoapply.mail.statements import Kind, found_in
 
 from .mails import CONFIRMED, INVITED, OFFERED, REJECTED, mail
 

@@ -23,7 +23,7 @@ from interlock.engine.application import find
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class ApplicationDetails:
     """An application with its instance and files."""
 
     row: ApplicationRow
@@ -33,14 +33,14 @@ class Whole:
     """Whether profile or posting changed since the packet was made."""
 
 
-def whole(conn: sa.Connection, workspace: str, application_id: UUID) -> Whole:
+def whole(conn: sa.Connection, workspace: str, application_id: UUID) -> ApplicationDetails:
     row = applications.find(conn, workspace, application_id)
     if row is None:
         raise NotFound(f"there is no application {application_id}")
     item = find(conn, row.instance_id, machine=application.name) if row.instance_id is not None else None
     files = artifacts.of(conn, row.instance_id) if row.instance_id is not None else []
     newest = {one.name: one for one in files}
-    return Whole(row, item, list(newest.values()), _is_outdated(conn, row, item))
+    return ApplicationDetails(row, item, list(newest.values()), _is_outdated(conn, row, item))
 
 
 def _is_outdated(conn: sa.Connection, row: ApplicationRow, item: Instance | None) -> bool:

@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.autoapply import ruling
+from interlock.apps.jobs.autoapply import rule_changes
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_rule
 from interlock.apps.jobs.autoapply.api.answers import RuleOut, RulesOut
 from interlock.apps.jobs.autoapply.api.bodies import RuleBody, RuleChange
@@ -33,9 +33,11 @@ async def list_rules(service: TheService, who: Caller, workspace: Workspace = No
 async def add_rule(write: Write, body: RuleBody) -> Response:
     """A rule begins to decide at once; `paused` in it lets it wait."""
     place = writable_workspace(write.who, body.workspace)
-    wanted = ruling.checked(body.rule)
+    wanted = rule_changes.checked(body.rule)
     actor = write.who.actor_in(place)
-    return await write(lambda unit: RuleOut.of(ruling.add(unit, place, wanted, actor)), status=201, name="write_rule")
+    return await write(
+        lambda unit: RuleOut.of(rule_changes.add(unit, place, wanted, actor)), status=201, name="write_rule"
+    )
 
 
 @endpoint("GET", "/rules/{id}", summary="Show a rule", response_model=RuleOut)
@@ -50,11 +52,11 @@ async def show_rule(service: TheService, who: Caller, id: UUID) -> RuleOut:
 @endpoint("PUT", "/rules/{id}", summary="Replace a rule", response_model=RuleOut)
 async def put_rule(write: Write, id: UUID, body: RuleChange) -> Response:
     """What it leaves out keeps nothing out any more."""
-    wanted = ruling.checked(body.rule)
+    wanted = rule_changes.checked(body.rule)
 
     def put(unit: Unit) -> RuleOut:
         place = workspace_of_rule(unit.conn, id, write.who, write=True)
-        return RuleOut.of(ruling.replace(unit, place, id, wanted, write.who.actor_in(place)))
+        return RuleOut.of(rule_changes.replace(unit, place, id, wanted, write.who.actor_in(place)))
 
     return await write(put, name="write_rule")
 
@@ -66,8 +68,8 @@ async def patch_rule(write: Write, id: UUID, body: RuleChange) -> Response:
     def patch(unit: Unit) -> RuleOut:
         place = workspace_of_rule(unit.conn, id, write.who, write=True)
         before = rules.plain(rules.existing(unit.conn, place, id).rule)
-        wanted = ruling.checked({**before, **body.rule})
-        return RuleOut.of(ruling.replace(unit, place, id, wanted, write.who.actor_in(place)))
+        wanted = rule_changes.checked({**before, **body.rule})
+        return RuleOut.of(rule_changes.replace(unit, place, id, wanted, write.who.actor_in(place)))
 
     return await write(patch, name="write_rule")
 
@@ -102,10 +104,12 @@ class PreviewOut(BaseModel):
 async def preview_rule(request: Request, service: TheService, who: Caller, body: RuleBody) -> Response:
     """Nothing is stored. The best 1,000 open matches are looked at."""
     place = readable_workspace(who, body.workspace)
-    wanted = ruling.checked(body.rule)
+    wanted = rule_changes.checked(body.rule)
     found = await service.heavy.run(
         request,
         counted_for(who),
-        lambda stop: service.engine.read(lambda conn: ruling.preview_of(conn, place, wanted, stopped=stop.is_set)),
+        lambda stop: service.engine.read(
+            lambda conn: rule_changes.preview_of(conn, place, wanted, stopped=stop.is_set)
+        ),
     )
     return await service.answer(lambda: PreviewOut(**found))
