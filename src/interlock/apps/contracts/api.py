@@ -17,7 +17,7 @@ from interlock.apps.contracts.reading.limits import DEFAULT as LIMITS
 from interlock.apps.contracts.review import evidence_places, links
 from interlock.apps.contracts.steps import comparable, vertical_of
 from interlock.apps.contracts.workflow import step_calls, windmill
-from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, Enveloped, envelope, open_review
+from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, EnvelopedRoute, envelope, open_review
 from interlock.apps.contracts.workflow.bodies import CompareBody, IngestBody, ProviderBody, ReviewBody, uploaded
 from interlock.apps.contracts.workflow.step_calls import (
     Done,
@@ -48,7 +48,7 @@ from interlock.people import OPERATORS, Principal, in_workspace
 from interlock.store import moment
 
 LATER: dict[int | str, dict[str, Any]] = {202: {"model": Envelope, "description": "Still running; ask again"}}
-router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped, responses=ANSWERS)
+router = Router(prefix="/workflows", tags=["contracts"], route_class=EnvelopedRoute, responses=ANSWERS)
 router.takes("/ingest", 2 * LIMITS.bytes)  # base64 is a third more than the file
 flows = Router(prefix="/flows", tags=["contracts"])
 Wait = Annotated[float | None, Query(ge=0, le=3600, description="Seconds to wait for the step before 202.")]

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.register import calendar, export, feeds, lists
-from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, Enveloped, envelope
+from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, EnvelopedRoute, envelope
 from interlock.apps.contracts.workflow.step_calls import settings_of
 from interlock.http.caller import PUBLIC, Caller, TheService, require, workspace_of
 from interlock.http.direct import Router
@@ -24,7 +24,7 @@ FORMATS: dict[int | str, dict[str, Any]] = {
 CALENDAR: dict[int | str, dict[str, Any]] = {200: {"content": {"text/calendar": {"schema": {"type": "string"}}}}}
 Workspace = Annotated[str | None, Query(max_length=200)]
 State = Annotated[Literal["", "review", "done", "working", "closed"], Query(description="Which contracts.")]
-router = Router(prefix="/workflows", tags=["contracts"], route_class=Enveloped, responses=ANSWERS)
+router = Router(prefix="/workflows", tags=["contracts"], route_class=EnvelopedRoute, responses=ANSWERS)
 feed = Router(prefix="/contracts", tags=["contracts"])
 
 

@@ -85,7 +85,7 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
 """What every endpoint of workflows may answer besides its result."""
 
 
-class Enveloped(APIRoute):
+class EnvelopedRoute(APIRoute):
     """A route whose errors also come in the envelope."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -10,7 +10,7 @@ from interlock.machine import extras
 extras.require("agents", "httpx2")
 
 from interlock.apps.jobs.agents.aio import AsyncClaim, AsyncClient, AsyncPace
-from interlock.apps.jobs.agents.answers import Added, Job, Lease, Run, Seen
+from interlock.apps.jobs.agents.answers import Added, CrawledJob, Job, Lease, Run
 from interlock.apps.jobs.agents.client import Claim, Client, Pace
 from interlock.apps.jobs.agents.errors import (
     AgentError,
@@ -37,6 +37,7 @@ __all__ = [
     "BadRequest",
     "Claim",
     "Client",
+    "CrawledJob",
     "Job",
     "Lease",
     "LeaseLost",
@@ -46,7 +47,6 @@ __all__ = [
     "Refused",
     "Run",
     "RunOver",
-    "Seen",
     "Unavailable",
     "UnknownJob",
 ]

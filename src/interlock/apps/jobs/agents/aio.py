@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from interlock.apps.jobs.agents.answers import FAILED, SUBMITTED, SUCCESS, Added, Job, Run, Seen
+from interlock.apps.jobs.agents.answers import FAILED, SUBMITTED, SUCCESS, Added, CrawledJob, Job, Run
 from interlock.apps.jobs.agents.claim_state import ClaimInfo, ClaimState
 from interlock.apps.jobs.agents.client import TIMEOUT
 from interlock.apps.jobs.agents.errors import AgentError
@@ -81,7 +81,7 @@ class AsyncClient:
             if (cursor := found.next) is None:
                 return
 
-    async def add(self, jobs: Iterable[Seen | Mapping[str, Any]]) -> Added:
+    async def add(self, jobs: Iterable[CrawledJob | Mapping[str, Any]]) -> Added:
         """Record jobs; repeating it changes nothing."""
         return await self._go(self._api.add(jobs))
 

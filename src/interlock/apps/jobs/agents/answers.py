@@ -91,7 +91,7 @@ class Runs(ResponseModel):
     runs: tuple[Run, ...]
 
 
-class Seen(TypedDict, total=False):
+class CrawledJob(TypedDict, total=False):
     """A job as a crawler saw it; fields that are left out stay as they were."""
 
     board: Required[str]

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from interlock.apps.jobs.agents.answers import Added, Claimed, Job, Jobs, ResponseModel, Run, Runs, Seen
+from interlock.apps.jobs.agents.answers import Added, Claimed, CrawledJob, Job, Jobs, ResponseModel, Run, Runs
 from interlock.apps.jobs.agents.errors import (
     AgentError,
     AlreadyClaimed,
@@ -138,7 +138,7 @@ class ServiceApi:
         found = yield from self._read(Runs, runs_for=job_id, board=board)
         return found.runs
 
-    def add(self, jobs: Iterable[Seen | Mapping[str, Any]]) -> Exchange[Added]:
+    def add(self, jobs: Iterable[CrawledJob | Mapping[str, Any]]) -> Exchange[Added]:
         total, left = Added(), iter(jobs)
         while some := list(islice(left, MOST_JOBS)):
             key = {"Idempotency-Key": f"add-{uuid4()}"}  # a repeated request counts once

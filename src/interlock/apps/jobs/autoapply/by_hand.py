@@ -32,8 +32,8 @@ from interlock.engine import EngineError, Instance, OpenReview, leases
 from interlock.engine.application import Unit, change, create, find_by_key, fire, use_limits
 from interlock.machine import SYSTEM, USER, WORKER, Actor, Edge, LimitReached, WorkError
 
-HELD = timedelta(days=2)
-"""How long the claim is held without being renewed, so that a restart of the service does not lose it."""
+CLAIM_LASTS = timedelta(days=2)
+"""How long the claim lasts without being renewed: longer than a restart of the service takes."""
 
 
 def is_by_hand(instance: Instance) -> bool:
@@ -64,10 +64,10 @@ def take_claim(unit: Unit, instance: Instance, actor: Actor) -> Instance:
 
     Asked again it renews the claim. Raises LimitReached, or Conflict when somebody else has the job.
     """
-    held = held_run(unit, instance)
-    if held is not None:
-        keep_claim(unit, held)
-        return held
+    claimed_run = open_run(unit, instance)
+    if claimed_run is not None:
+        renew_claim(unit, claimed_run)
+        return claimed_run
     use_limits(unit, instance, limits_of(instance.data))
     made = _claim(unit, instance)
     change(unit, instance, {"run_id": made.key}, actor, payload={"reason": "the form was opened"})
@@ -75,16 +75,16 @@ def take_claim(unit: Unit, instance: Instance, actor: Actor) -> Instance:
     return made
 
 
-def held_run(unit: Unit, instance: Instance) -> Instance | None:
-    """The open run of the application, if it has the claim."""
+def open_run(unit: Unit, instance: Instance) -> Instance | None:
+    """The open run of the application, if there is one."""
     run_id = instance.data.get("run_id")
     found = find_by_key(unit, instance.workspace, run.name, run_id) if run_id else None
     return found if found is not None and found.state == PENDING else None
 
 
-def keep_claim(unit: Unit, held: Instance) -> bool:
+def renew_claim(unit: Unit, claimed_run: Instance) -> bool:
     """Renew the claim. False if it is over."""
-    return leases.prolong(unit.conn, unit.now, claims.lock_of(held), str(held.key), HELD)
+    return leases.prolong(unit.conn, unit.now, claims.lock_of(claimed_run), str(claimed_run.key), CLAIM_LASTS)
 
 
 def _claim(unit: Unit, instance: Instance) -> Instance:
@@ -105,7 +105,7 @@ def _claim(unit: Unit, instance: Instance) -> Instance:
         )
     request = claims.ClaimRequest(f"{application.name}-{instance.id}-hand-{instance.seq}", data["board"], name)
     made = claims.claim(unit, instance.workspace, request, agent)
-    keep_claim(unit, made)
+    renew_claim(unit, made)
     return made
 
 
@@ -114,27 +114,27 @@ def _claim(unit: Unit, instance: Instance) -> Instance:
 
 @entering(SUBMITTED, FAILED, PAUSED, WITHDRAWN)
 def end_claim(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
-    """The person has answered: the run ends with what they said. Nobody's answer is refused for the claim's sake."""
+    """End the run as the person answered. The answer counts even if the claim is over."""
     if edge.source != REQUIRES_REVIEW or instance.data.get("review_reason") != ReviewReason.SUBMIT_BY_HAND:
         return
-    held = held_run(unit, instance)
-    if held is None and edge.to == SUBMITTED:
-        held = _late_claim(unit, instance)
-    if held is None:
+    claimed_run = open_run(unit, instance)
+    if claimed_run is None and edge.to == SUBMITTED:
+        claimed_run = _late_claim(unit, instance)
+    if claimed_run is None:
         return
     event = "succeed" if edge.to == SUBMITTED else "fail"
     data = None if edge.to == SUBMITTED else {"error": f"sent by hand: {edge.on}"}
     try:
-        with unit.attempt(held):
-            unit.lock(held.id)
-            keep_claim(unit, held)
-            fire(unit, held.id, event, agent_of(instance), data=data, reason=f"{actor} said so: {edge.on}")
+        with unit.attempt(claimed_run):
+            unit.lock(claimed_run.id)
+            renew_claim(unit, claimed_run)
+            fire(unit, claimed_run.id, event, agent_of(instance), data=data, reason=f"{actor} said so: {edge.on}")
     except (EngineError, WorkError):
         return  # the lease was over, and the sweep of claims has ended the run, or will
 
 
 def _late_claim(unit: Unit, instance: Instance) -> Instance | None:
-    """Claim the job for a person who has sent the application without opening the form here."""
+    """Claim the job for a person who sent the application without opening its form here."""
     try:
         with unit.attempt(instance):
             use_limits(unit, instance, limits_of(instance.data))

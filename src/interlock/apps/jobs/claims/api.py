@@ -19,6 +19,7 @@ from interlock.apps.jobs.claims.bodies import (
     AddBody,
     AddedOut,
     ClaimedOut,
+    CrawledJob,
     DecideBody,
     HeartbeatBody,
     JobOut,
@@ -30,8 +31,7 @@ from interlock.apps.jobs.claims.bodies import (
     RunBody,
     RunOut,
     RunsOut,
-    Seen,
-    Strict,
+    StrictRoute,
     claimed,
     read,
 )
@@ -48,7 +48,7 @@ from interlock.http.writing import Write, Writer, writer
 from interlock.machine import AGENT, Actor
 from interlock.people import Principal
 
-router = Router(prefix="/api/crawler", tags=["claims"], route_class=Strict)
+router = Router(prefix="/api/crawler", tags=["claims"], route_class=StrictRoute)
 EVENTS = {"expired": "expire", "rejected": "reject"}
 LEASE_SECONDS = int(steps.LEASE.total_seconds())
 
@@ -156,7 +156,7 @@ def _add(unit: Unit, workspace: str, body: AddBody, actor: Actor) -> AddedOut:
     return AddedOut(added=added, updated=updated, unchanged=len(wanted) - added - updated)
 
 
-def _update(unit: Unit, posting: Instance, seen: Seen, actor: Actor) -> bool:
+def _update(unit: Unit, posting: Instance, seen: CrawledJob, actor: Actor) -> bool:
     if posting.erased:
         return False  # a crawler that sees the job again must not restore erased data
     said = seen.model_dump(mode="json", exclude_unset=True)

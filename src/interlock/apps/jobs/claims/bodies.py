@@ -57,7 +57,7 @@ class HeartbeatBody(Body):
     run_id: RunId
 
 
-class Seen(BaseModel):
+class CrawledJob(BaseModel):
     """A job as a crawler saw it."""
 
     model_config = ConfigDict(extra="forbid")
@@ -83,7 +83,7 @@ class AddBody(Body):
     """A crawler records what it sees."""
 
     action: Literal["add"]
-    jobs: list[Seen] = Field(
+    jobs: list[CrawledJob] = Field(
         min_length=1,
         max_length=MOST_JOBS,
         examples=[[{"board": "ramp", "job_id": "12345", "title": "Backend engineer", "tags": ["python"]}]],
@@ -271,7 +271,7 @@ def read(body: TypeAdapter[T], given: bytes) -> T:
         raise _refused(error.errors()) from None
 
 
-class Strict(APIRoute):
+class StrictRoute(APIRoute):
     """A route that answers 400 to an invalid body, with each field named, as specified."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -19,7 +19,7 @@ from interlock.apps.jobs.finder.posting import Extraction, Method, Posting, Sala
 from interlock.apps.jobs.finder.profile import Profile
 from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
 from interlock.apps.jobs.finder.records.companies import CompanyRow
-from interlock.apps.jobs.finder.records.postings import PostingRow, Seen
+from interlock.apps.jobs.finder.records.postings import PostingRow, SeenPosting
 from interlock.apps.jobs.finder.records.sources import SourceRow
 from interlock.apps.jobs.finder.sources import CONFIGS, KINDS, adapter_of
 from interlock.apps.jobs.finder.sources.adapter import with_missing
@@ -139,7 +139,7 @@ def listing_data(posting: Posting, posting_id: UUID, stage: ListingStage) -> dic
     }
 
 
-def start_listing(unit: Unit, workspace: str, seen: Seen, actor: Actor) -> Added:
+def start_listing(unit: Unit, workspace: str, seen: SeenPosting, actor: Actor) -> Added:
     """Filter and match a posting that is stored."""
     stage = ListingStage.FILTER if seen.posting.description_text else ListingStage.SCRAPE
     added = _item(unit, listing, workspace, seen.key, listing_data(seen.posting, seen.id, stage), actor)

@@ -195,9 +195,9 @@ def keep_claims(engine: Engine) -> bool:
         )
         for row in rows.all():
             found = find(unit.conn, row.instance_id, machine=application.name)
-            held = by_hand.held_run(unit, found) if found is not None and by_hand.is_by_hand(found) else None
-            if held is not None:
-                by_hand.keep_claim(unit, held)
+            claimed_run = by_hand.open_run(unit, found) if found is not None and by_hand.is_by_hand(found) else None
+            if claimed_run is not None:
+                by_hand.renew_claim(unit, claimed_run)
 
     engine.write(job, name="keep_claims")
     return False

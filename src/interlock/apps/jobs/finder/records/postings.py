@@ -37,7 +37,7 @@ DAY = span(timedelta(hours=24))
 LIST_COLUMNS = [column for column in P.c if column.name not in ("posting", "filter_result", "match_result")]
 
 
-class Seen(NamedTuple):
+class SeenPosting(NamedTuple):
     """What became of a posting that a source showed."""
 
     id: UUID
@@ -83,7 +83,7 @@ def take(
     source_id: UUID | None,
     company_id: UUID | None,
     seen_keys: Collection[str] = (),
-) -> list[Seen]:
+) -> list[SeenPosting]:
     """Store postings that a source shows: new ones are added, known ones updated, each once.
 
     A new id whose text is that of a posting of the same source that this crawl (`seen_keys`) no longer shows is that
@@ -104,7 +104,7 @@ def take(
         if row is None:
             made = uuid7()
             added.append(_new(unit, made, workspace, key, posting, source_id, company_id))
-            found.append(Seen(made, key, "new", posting, None))
+            found.append(SeenPosting(made, key, "new", posting, None))
         else:
             found.append(_again(unit, row, key, posting, source_id, company_id))
     if added:
@@ -162,7 +162,9 @@ def _new(
     }
 
 
-def _again(unit: Unit, row: Any, key: str, posting: Posting, source_id: UUID | None, company_id: UUID | None) -> Seen:
+def _again(
+    unit: Unit, row: Any, key: str, posting: Posting, source_id: UUID | None, company_id: UUID | None
+) -> SeenPosting:
     change: Change = "unchanged"
     if row.posting_key != key:
         change = "renamed"
@@ -173,7 +175,7 @@ def _again(unit: Unit, row: Any, key: str, posting: Posting, source_id: UUID | N
     if row.state == CLOSED and change == "reopened" and not row.missed and not _try_again(unit, row):
         # Its page is gone, and the list still has it: the page is asked for once a day.
         unit.conn.execute(sa.update(P).where(P.c.id == row.id).values(last_seen=unit.now))
-        return Seen(row.id, key, "unchanged", posting, row.item_id)
+        return SeenPosting(row.id, key, "unchanged", posting, row.item_id)
     values: dict[str, Any] = {
         "last_seen": unit.now,
         "seen_count": row.seen_count + 1,
@@ -187,7 +189,7 @@ def _again(unit: Unit, row: Any, key: str, posting: Posting, source_id: UUID | N
     if change != "unchanged":
         values |= {**_shown(key, _with_text(posting, row)), "content_hash": posting.content_hash}
     unit.conn.execute(sa.update(P).where(P.c.id == row.id).values(values))
-    return Seen(row.id, key, change, posting, row.item_id)
+    return SeenPosting(row.id, key, change, posting, row.item_id)
 
 
 def _try_again(unit: Unit, row: Any) -> bool:

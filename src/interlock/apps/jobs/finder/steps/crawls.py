@@ -133,7 +133,7 @@ def _take(unit: Unit, claim: Claim, source_id: UUID, shown: Sequence[Posting], k
     return dict(counts)
 
 
-def _refused(unit: Unit, item: Instance, one: postings.Seen) -> None:
+def _refused(unit: Unit, item: Instance, one: postings.SeenPosting) -> None:
     """Say of a posting why nothing works on it. An item under way that has passed the filter filters it again."""
     known = find_by_key(unit, item.workspace, listing.name, one.key, lock=False)
     if known is not None and known.finished_at is None:
