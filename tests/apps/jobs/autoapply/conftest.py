@@ -1,4 +1,4 @@
-"""An office on each database."""
+"""An applicant on each database."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 from interlock.store import Store
 
-from .office import Office, open_office
+from .applicant import Applicant, open_applicant
 
 
 @pytest.fixture
-def office(store: Store) -> Iterator[Office]:
-    with open_office(store) as made:
+def applicant(store: Store) -> Iterator[Applicant]:
+    with open_applicant(store) as made:
         yield made

@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 from interlock.store import open_store
 from tests.support.commands import Done, command
 
-from .office import open_office
+from .applicant import open_applicant
 
 
 def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_url: str) -> None:
     def run(*arguments: str) -> Done:
         return command("apply", *arguments, "--database", sqlite_url, cwd=tmp_path)
 
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_office(store) as office:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_applicant(store) as applicant:
         (tmp_path / "rule.yaml").write_text("name: all\nmax_applications_per_week: 20\n")
         done = run("rules", "rule.yaml", "--json")
         [rule] = json.loads(done.out)["rules"]
@@ -26,8 +26,8 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         (tmp_path / "wrong.yaml").write_text("name: all\ntitels: []\n")
         wrong = run("rules", "wrong.yaml")
         assert (wrong.code, "did you mean titles?" in wrong.err) == (1, True)
-        it, other = office.choose(office.match()), office.choose(office.match(1))
-        office.trial.run_until_idle()
+        it, other = applicant.choose(applicant.match()), applicant.choose(applicant.match(1))
+        applicant.trial.run_until_idle()
         shown = json.loads(run("status", str(it), "--json").out)
         assert shown["status"] == "requires_review"
         assert [one["to_status"] for one in shown["log"]][:3] == ["queued", "preparing", "ready_to_submit"]
@@ -35,15 +35,15 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         refused = run("approve", str(it), "0" * 64)
         assert (refused.code, "look at it again" in refused.err) == (1, True)
         assert run("reject", str(it), "--reason", "too far").code == 0
-        assert (office.trial.state(it), office.row(it).withdraw_reason) == ("withdrawn", "rejected_in_review")
+        assert (applicant.trial.state(it), applicant.row(it).withdraw_reason) == ("withdrawn", "rejected_in_review")
         assert run("pause", str(other), "--reason", "holidays").code == 0
-        assert office.trial.state(other) == "paused"
+        assert applicant.trial.state(other) == "paused"
         assert run("resume", str(other)).code == 0
         assert run("pause", "--all").code == 0
-        assert office.trial.state(other) == "paused"
+        assert applicant.trial.state(other) == "paused"
         assert run("resume", "--all").code == 0
         assert run("withdraw", str(other)).code == 0
-        assert office.row(other).withdraw_reason == "user"
+        assert applicant.row(other).withdraw_reason == "user"
         assert run("pause", "--rule", rule["id"]).code == 0
         assert run("rules", "--delete", rule["id"]).code == 0
         assert json.loads(run("rules", "--json").out) == {"rules": []}
@@ -59,15 +59,15 @@ def test_a_time_without_an_offset_is_one_of_the_seekers_time_zone(tmp_path: Path
 
     with (
         open_store(sqlite_url, durability="normal", wakeup="poll") as store,
-        open_office(store, autoapply={"planned": True}) as office,
+        open_applicant(store, autoapply={"planned": True}) as applicant,
     ):
-        office.profile(time_zone="Asia/Tokyo")
-        it = office.choose(office.match())
+        applicant.profile(time_zone="Asia/Tokyo")
+        it = applicant.choose(applicant.match())
         tomorrow = datetime.now(ZoneInfo("Asia/Tokyo")).replace(microsecond=0) + timedelta(days=1)
         done = run("schedule", str(it), f"{tomorrow:%Y-%m-%dT%H:%M:%S}")
         assert (done.code, "+09:00" in done.out) == (0, True), done.err
-        assert datetime.fromisoformat(office.trial.data(it)["scheduled_for"]) == tomorrow
+        assert datetime.fromisoformat(applicant.trial.data(it)["scheduled_for"]) == tomorrow
         assert run("schedule", str(it), "now").code == 0
-        assert office.trial.data(it)["scheduled_for"] is None
+        assert applicant.trial.data(it)["scheduled_for"] is None
         wrong = run("schedule", str(it), "tomorrow")
         assert (wrong.code, "is no time" in wrong.err) == (1, True)

@@ -1,4 +1,4 @@
-"""An office on SQLite, and one on each database for what depends on it."""
+"""An applicant on SQLite, and one on each database for what depends on it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import Store, open_store
-from tests.apps.jobs.autoapply.office import Office, open_office
+from tests.apps.jobs.autoapply.applicant import Applicant, open_applicant
 
 
 @pytest.fixture
-def office(sqlite_url: str) -> Iterator[Office]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_office(store) as made:
+def applicant(sqlite_url: str) -> Iterator[Applicant]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_applicant(store) as made:
         yield made
 
 
 @pytest.fixture
-def any_office(store: Store) -> Iterator[Office]:
-    with open_office(store) as made:
+def any_applicant(store: Store) -> Iterator[Applicant]:
+    with open_applicant(store) as made:
         yield made

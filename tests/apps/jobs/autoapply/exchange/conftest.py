@@ -1,4 +1,4 @@
-"""An office on SQLite."""
+"""An applicant on SQLite."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.store import open_store
-from tests.apps.jobs.autoapply.office import Office, open_office
+from tests.apps.jobs.autoapply.applicant import Applicant, open_applicant
 
 
 @pytest.fixture
-def office(sqlite_url: str) -> Iterator[Office]:
-    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_office(store) as made:
+def applicant(sqlite_url: str) -> Iterator[Applicant]:
+    with open_store(sqlite_url, durability="normal", wakeup="poll") as store, open_applicant(store) as made:
         yield made

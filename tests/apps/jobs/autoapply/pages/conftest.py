@@ -21,8 +21,8 @@ from tests.support.site import Site
 LIST = "/ui/jobs/applications"
 
 
-class Desk(sending.Desk):
-    """A desk with its pages."""
+class PageApplicant(sending.WorldApplicant):
+    """An applicant with a browser."""
 
     def __init__(self, trial: Trial, world: World, site: Site) -> None:
         super().__init__(trial, world)
@@ -52,7 +52,7 @@ def world() -> Iterator[World]:
 
 
 @contextmanager
-def open_pages(url: str, world: World, *, planned: bool = False) -> Iterator[Desk]:
+def open_pages(url: str, world: World, *, planned: bool = False) -> Iterator[PageApplicant]:
     """A desk with its pages; with `planned`, new applications get version 2 of the machine."""
     world.faults.clear()
     world.received.clear()
@@ -62,12 +62,12 @@ def open_pages(url: str, world: World, *, planned: bool = False) -> Iterator[Des
         open_api(store, clock=VirtualClock(NOW), applications=[registry.configured(given)]) as api,
         Trial(api.engine, settings=given) as trial,
     ):
-        made = Desk(trial, world, Site(api))
+        made = PageApplicant(trial, world, Site(api))
         made.profile(**sending.PERSON)
         yield made
 
 
 @pytest.fixture
-def desk(sqlite_url: str, world: World) -> Iterator[Desk]:
+def applicant(sqlite_url: str, world: World) -> Iterator[PageApplicant]:
     with open_pages(sqlite_url, world) as made:
         yield made

@@ -19,7 +19,7 @@ from interlock.apps.jobs.autoapply.board.stages import Stage
 from interlock.apps.jobs.autoapply.sweeping import match_now
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
-from tests.apps.jobs.autoapply.office import ANN, HERE
+from tests.apps.jobs.autoapply.applicant import ANN, HERE
 from tests.apps.jobs.autoapply.steps.sending import PERSON
 from tests.apps.jobs.finder.rows import Finder
 from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window

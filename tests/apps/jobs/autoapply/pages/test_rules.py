@@ -10,8 +10,8 @@ import pytest
 
 from interlock.apps.jobs.autoapply.records import rules
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
-from tests.apps.jobs.autoapply.office import HERE
-from tests.apps.jobs.autoapply.pages.conftest import Desk
+from tests.apps.jobs.autoapply.applicant import HERE
+from tests.apps.jobs.autoapply.pages.conftest import PageApplicant
 from tests.support.site import EVIL
 
 RULES = "/ui/jobs/apply-rules"
@@ -26,25 +26,25 @@ EMPTY = {
 """The fields of the form that an empty rule has."""
 
 
-def send(desk: Desk, page: str, do: str, who: str = "owner", **fields: Any) -> Any:
-    return desk.site.send(page, page, {**EMPTY, **seen(desk, page), **fields, "do": do}, who)
+def send(applicant: PageApplicant, page: str, do: str, who: str = "owner", **fields: Any) -> Any:
+    return applicant.site.send(page, page, {**EMPTY, **seen(applicant, page), **fields, "do": do}, who)
 
 
-def seen(desk: Desk, page: str) -> dict[str, str]:
+def seen(applicant: PageApplicant, page: str) -> dict[str, str]:
     """Which version of the rule the page shows."""
-    return dict(re.findall(r'name="(seen)" value="(\d+)"', desk.site.get(page).text))
+    return dict(re.findall(r'name="(seen)" value="(\d+)"', applicant.site.get(page).text))
 
 
-def stored(desk: Desk) -> list[RuleRow]:
-    return desk.engine.read(lambda conn: rules.of(conn, HERE))
+def stored(applicant: PageApplicant) -> list[RuleRow]:
+    return applicant.engine.read(lambda conn: rules.of(conn, HERE))
 
 
-def test_the_editor_shows_at_once_what_a_rule_takes_and_why_not_the_others(desk: Desk) -> None:
-    desk.match(1, title="Senior Backend Engineer")
-    desk.match(2, title="Senior Python Engineer")
-    text = unescape(desk.site.get(NEW).text)
+def test_the_editor_shows_at_once_what_a_rule_takes_and_why_not_the_others(applicant: PageApplicant) -> None:
+    applicant.match(1, title="Senior Backend Engineer")
+    applicant.match(2, title="Senior Python Engineer")
+    text = unescape(applicant.site.get(NEW).text)
     assert "It would take 2 of 2 stored matches." in text
-    text = unescape(send(desk, NEW, "preview", titles="Python Engineer").text)
+    text = unescape(send(applicant, NEW, "preview", titles="Python Engineer").text)
     assert "It would take 1 of 2 stored matches." in text
     taken = text[text.index("Would be taken") : text.index("What keeps the others out")]
     assert "Kind Boats 2" in taken
@@ -52,10 +52,10 @@ def test_the_editor_shows_at_once_what_a_rule_takes_and_why_not_the_others(desk:
     out = text[text.index("Would not be taken") :]
     assert "the title 'Senior Backend Engineer' fits none of the rule's" in out
     assert "another title" in text
-    assert stored(desk) == [], "a preview stores nothing"
+    assert stored(applicant) == [], "a preview stores nothing"
 
 
-def test_a_rule_is_stored_with_everything_that_its_form_has(desk: Desk) -> None:
+def test_a_rule_is_stored_with_everything_that_its_form_has(applicant: PageApplicant) -> None:
     given = {
         "name": "remote Python",
         "titles": "Backend Engineer\r\nPython Engineer",
@@ -69,9 +69,9 @@ def test_a_rule_is_stored_with_everything_that_its_form_has(desk: Desk) -> None:
         "max_applications_per_week": "14",
         "paused": "yes",
     }
-    answer = send(desk, NEW, "save", **given)
+    answer = send(applicant, NEW, "save", **given)
     assert answer.status_code == 200
-    [row] = stored(desk)
+    [row] = stored(applicant)
     assert rules.plain(row.rule) == {
         "name": "remote Python",
         "titles": ["Backend Engineer", "Python Engineer"],
@@ -92,15 +92,15 @@ def test_a_rule_is_stored_with_everything_that_its_form_has(desk: Desk) -> None:
         "paused": True,
     }
     page = f"{RULES}/{row.id}"
-    again = send(desk, page, "save", **given)
-    assert rules.plain(stored(desk)[0].rule) == rules.plain(row.rule), unescape(again.text)
-    listed = unescape(desk.site.get(RULES).text)
+    again = send(applicant, page, "save", **given)
+    assert rules.plain(stored(applicant)[0].rule) == rules.plain(row.rule), unescape(again.text)
+    listed = unescape(applicant.site.get(RULES).text)
     assert "from 120,000 USD a year" in listed
     assert "asks you first" in listed
 
 
-def test_a_rule_that_cannot_be_used_names_every_problem_and_keeps_what_was_typed(desk: Desk) -> None:
-    answer = send(desk, NEW, "save", name="", min_skills="0", min_score="900", titles=f"Cook {EVIL}")
+def test_a_rule_that_cannot_be_used_names_every_problem_and_keeps_what_was_typed(applicant: PageApplicant) -> None:
+    answer = send(applicant, NEW, "save", name="", min_skills="0", min_score="900", titles=f"Cook {EVIL}")
     assert answer.status_code == 422
     text = unescape(answer.text)
     assert "Nothing was stored." in text
@@ -108,66 +108,66 @@ def test_a_rule_that_cannot_be_used_names_every_problem_and_keeps_what_was_typed
         assert problem in text
     assert "Cook <script>" in text
     assert "<img src=x" not in answer.text
-    assert stored(desk) == []
+    assert stored(applicant) == []
 
 
-def test_a_rule_that_was_changed_meanwhile_is_not_overwritten(desk: Desk) -> None:
-    row = desk.rule(name="mine")
+def test_a_rule_that_was_changed_meanwhile_is_not_overwritten(applicant: PageApplicant) -> None:
+    row = applicant.rule(name="mine")
     page = f"{RULES}/{row.id}"
-    form = {**desk.site.form(page, page), **seen(desk, page), **EMPTY, "name": "older", "do": "save"}
-    desk.trial.advance(minutes=1)
-    assert send(desk, page, "save", name="newer").status_code == 200
-    refused = desk.site.browser().post(page, data=form)
+    form = {**applicant.site.form(page, page), **seen(applicant, page), **EMPTY, "name": "older", "do": "save"}
+    applicant.trial.advance(minutes=1)
+    assert send(applicant, page, "save", name="newer").status_code == 200
+    refused = applicant.site.browser().post(page, data=form)
     assert refused.status_code == 409
-    assert [one.name for one in stored(desk)] == ["newer"]
+    assert [one.name for one in stored(applicant)] == ["newer"]
 
 
-def test_a_rule_is_paused_with_its_applications_resumed_and_deleted(desk: Desk) -> None:
-    row = desk.rule(name="mine")
-    taken = desk.take(row, desk.match())
+def test_a_rule_is_paused_with_its_applications_resumed_and_deleted(applicant: PageApplicant) -> None:
+    row = applicant.rule(name="mine")
+    taken = applicant.take(row, applicant.match())
     assert taken.application is not None
     page = f"{RULES}/{row.id}"
-    said = unescape(send(desk, page, "pause").text)
+    said = unescape(send(applicant, page, "pause").text)
     assert "Paused: mine, with 1 application." in said
-    assert (stored(desk)[0].paused, desk.row(taken.application.id).status) == (True, "paused")
-    send(desk, page, "resume")
-    assert (stored(desk)[0].paused, desk.row(taken.application.id).status) == (False, "queued")
-    assert send(desk, page, "delete").status_code == 200
-    assert stored(desk) == []
-    assert desk.site.get(page).status_code == 404
+    assert (stored(applicant)[0].paused, applicant.row(taken.application.id).status) == (True, "paused")
+    send(applicant, page, "resume")
+    assert (stored(applicant)[0].paused, applicant.row(taken.application.id).status) == (False, "queued")
+    assert send(applicant, page, "delete").status_code == 200
+    assert stored(applicant) == []
+    assert applicant.site.get(page).status_code == 404
 
 
-def test_what_a_rule_decided_is_shown_with_every_check(desk: Desk) -> None:
-    row = desk.rule(name="picky", skills=["Haskell"], titles=["Backend Engineer"])
-    desk.take(row, desk.match(1))
-    desk.take(row, desk.match(2))
+def test_what_a_rule_decided_is_shown_with_every_check(applicant: PageApplicant) -> None:
+    row = applicant.rule(name="picky", skills=["Haskell"], titles=["Backend Engineer"])
+    applicant.take(row, applicant.match(1))
+    applicant.take(row, applicant.match(2))
     page = f"{RULES}/{row.id}"
-    text = unescape(desk.site.get(page).text)
+    text = unescape(applicant.site.get(page).text)
     decided = text[text.index("What it decided") :]
     assert "names none of the rule's skills; 1 needed" in decided
     assert "the title fits 'Backend Engineer'" in decided
     assert "too few of the skills 2" in decided
-    assert "No decision fits." in desk.site.get(f"{page}?decided=taken").text
-    assert "Kind Boats 2" in desk.site.get(f"{page}?decided=skills").text
+    assert "No decision fits." in applicant.site.get(f"{page}?decided=taken").text
+    assert "Kind Boats 2" in applicant.site.get(f"{page}?decided=skills").text
 
 
 @pytest.mark.parametrize("do", ["save", "preview", "pause", "delete"])
-def test_a_viewer_sees_rules_and_changes_none(desk: Desk, do: str) -> None:
-    row = desk.rule(name="mine")
+def test_a_viewer_sees_rules_and_changes_none(applicant: PageApplicant, do: str) -> None:
+    row = applicant.rule(name="mine")
     page = f"{RULES}/{row.id}"
-    text = desk.site.get(page, "viewer").text
+    text = applicant.site.get(page, "viewer").text
     assert "mine" in text
     assert 'name="do"' not in text
-    assert desk.forged(page, "viewer", do=do, seen=str(row.changed_at), name="theirs", **EMPTY).status_code == 403
-    assert desk.forged(NEW, "viewer", do=do, name="theirs", workspace=HERE, **EMPTY).status_code == 403
-    assert [one.name for one in stored(desk)] == ["mine"]
-    assert not stored(desk)[0].paused
+    assert applicant.forged(page, "viewer", do=do, seen=str(row.changed_at), name="theirs", **EMPTY).status_code == 403
+    assert applicant.forged(NEW, "viewer", do=do, name="theirs", workspace=HERE, **EMPTY).status_code == 403
+    assert [one.name for one in stored(applicant)] == ["mine"]
+    assert not stored(applicant)[0].paused
 
 
-def test_a_rule_does_not_exist_for_another_workspace(desk: Desk) -> None:
-    row = desk.rule(name="mine")
+def test_a_rule_does_not_exist_for_another_workspace(applicant: PageApplicant) -> None:
+    row = applicant.rule(name="mine")
     page = f"{RULES}/{row.id}"
-    assert desk.site.get(page, "north-owner").status_code == 404
-    assert desk.forged(page, "north-owner", do="delete").status_code == 404
-    assert "mine" not in desk.site.get(RULES, "north-owner").text
-    assert stored(desk) == [row]
+    assert applicant.site.get(page, "north-owner").status_code == 404
+    assert applicant.forged(page, "north-owner", do="delete").status_code == 404
+    assert "mine" not in applicant.site.get(RULES, "north-owner").text
+    assert stored(applicant) == [row]

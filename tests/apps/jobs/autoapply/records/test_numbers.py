@@ -10,13 +10,13 @@ from interlock.apps.jobs.autoapply.records import applications
 from interlock.apps.jobs.autoapply.records.numbers import ALERTS, metrics, numbers
 from interlock.store import span
 from interlock.watch.rules import Rule
-from tests.apps.jobs.autoapply.office import HERE, Office
+from tests.apps.jobs.autoapply.applicant import HERE, Applicant
 
 HOUR = span(timedelta(hours=1))
 
 
-def add(office: Office, status: str, many: int = 1, **values: Any) -> None:
-    now = office.engine.clock.now()
+def add(applicant: Applicant, status: str, many: int = 1, **values: Any) -> None:
+    now = applicant.engine.clock.now()
 
     def write(unit: Any) -> None:
         for _ in range(many):
@@ -40,41 +40,41 @@ def add(office: Office, status: str, many: int = 1, **values: Any) -> None:
             }
             applications.add(unit, **given)
 
-    office.engine.write(write)
+    applicant.engine.write(write)
 
 
-def test_rates_tell_failures_from_what_people_withdrew(office: Office) -> None:
-    add(office, "submitted", 6)
-    add(office, "withdrawn", 2, withdraw_reason="retries_exhausted", attempt_count=4)
-    add(office, "withdrawn", 2, withdraw_reason="user")
-    add(office, "submitted", 5, status_at=office.engine.clock.now() - 25 * HOUR)
-    found = office.engine.read(lambda conn: numbers(conn, office.engine.clock.now(), HERE))
+def test_rates_tell_failures_from_what_people_withdrew(applicant: Applicant) -> None:
+    add(applicant, "submitted", 6)
+    add(applicant, "withdrawn", 2, withdraw_reason="retries_exhausted", attempt_count=4)
+    add(applicant, "withdrawn", 2, withdraw_reason="user")
+    add(applicant, "submitted", 5, status_at=applicant.engine.clock.now() - 25 * HOUR)
+    found = applicant.engine.read(lambda conn: numbers(conn, applicant.engine.clock.now(), HERE))
     assert (found.success_rate, found.failure_rate, found.ended) == (0.6, 0.25, 10)
     assert found.retry_rate == 0.2
     assert found.queue_lag_seconds == 1800
     assert found.withdrawn_by_reason == {"retries_exhausted": 2, "user": 2}
 
 
-def test_what_still_waits_in_the_queue_lags(office: Office) -> None:
-    add(office, "queued", processed_at=None, attempt_count=0)
-    found = office.engine.read(lambda conn: numbers(conn, office.engine.clock.now()))
+def test_what_still_waits_in_the_queue_lags(applicant: Applicant) -> None:
+    add(applicant, "queued", processed_at=None, attempt_count=0)
+    found = applicant.engine.read(lambda conn: numbers(conn, applicant.engine.clock.now()))
     assert (found.queue_lag_seconds, found.queue_samples) == (3600, 1)
 
 
-def test_reviews_count_after_a_day_and_are_stale_after_two(office: Office) -> None:
-    now = office.engine.clock.now()
+def test_reviews_count_after_a_day_and_are_stale_after_two(applicant: Applicant) -> None:
+    now = applicant.engine.clock.now()
     for hours in (1, 25, 49):
-        add(office, "requires_review", created_at=now - hours * HOUR, status_at=now - hours * HOUR)
-    found = office.engine.read(lambda conn: numbers(conn, now))
+        add(applicant, "requires_review", created_at=now - hours * HOUR, status_at=now - hours * HOUR)
+    found = applicant.engine.read(lambda conn: numbers(conn, now))
     assert (found.review_backlog, found.stale_reviews, found.oldest_review_seconds) == (2, 1, 49 * 3600)
 
 
-def test_a_rate_of_fewer_than_ten_is_not_judged(office: Office) -> None:
-    add(office, "withdrawn", 9, withdraw_reason="invalid_url")
-    now = office.engine.clock.now()
-    assert "apply_failure_rate" not in office.engine.read(lambda conn: metrics(conn, now))
-    add(office, "submitted")
-    assert office.engine.read(lambda conn: metrics(conn, now))["apply_failure_rate"] == 0.9
+def test_a_rate_of_fewer_than_ten_is_not_judged(applicant: Applicant) -> None:
+    add(applicant, "withdrawn", 9, withdraw_reason="invalid_url")
+    now = applicant.engine.clock.now()
+    assert "apply_failure_rate" not in applicant.engine.read(lambda conn: metrics(conn, now))
+    add(applicant, "submitted")
+    assert applicant.engine.read(lambda conn: metrics(conn, now))["apply_failure_rate"] == 0.9
     rules = {one.name: one for one in map(Rule.model_validate, ALERTS)}
     assert {name: one.threshold for name, one in rules.items()} == {
         "jobs_apply_queue_lag": 1800,

@@ -1,4 +1,4 @@
-"""A demo world for each module, and an office whose matches are its openings."""
+"""A demo world for each module, and an applicant whose matches are its openings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from interlock.apps.jobs.world import World
 from interlock.store import Store
 from interlock.testing import VirtualClock
 
-from .sending import Desk, open_desk
+from .sending import WorldApplicant, open_world_applicant
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,6 @@ def world(one_world: World) -> World:
 
 
 @pytest.fixture
-def desk(store: Store, world: World) -> Iterator[Desk]:
-    with open_desk(store, world) as made:
+def applicant(store: Store, world: World) -> Iterator[WorldApplicant]:
+    with open_world_applicant(store, world) as made:
         yield made

@@ -1,4 +1,4 @@
-"""A desk: an office whose matches are openings of the demo world, from the match to the application that arrived."""
+"""An applicant whose matches are openings of the demo world: from the match to the application that arrived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from interlock.engine import OpenReview
 from interlock.machine import Actor
 from interlock.store import Store
 from interlock.testing import Trial
-from tests.apps.jobs.autoapply.office import ANN, Office
+from tests.apps.jobs.autoapply.applicant import ANN, Applicant
 from tests.apps.jobs.finder.seekers import NOW
 
 AUTHORISED = "Are you legally authorised to work in the United States?"
@@ -24,8 +24,8 @@ PERSON: dict[str, Any] = {
 }
 
 
-class Desk(Office):
-    """An office, and the world that it applies in."""
+class WorldApplicant(Applicant):
+    """An applicant, and the world to which the applications go."""
 
     def __init__(self, trial: Trial, world: World) -> None:
         super().__init__(trial)
@@ -67,10 +67,12 @@ def settings_for(host: str, *, planned: bool = False, **settings: Any) -> JobsSe
 
 
 @contextmanager
-def open_desk(store: Store, world: World, *, planned: bool = False, **settings: Any) -> Iterator[Desk]:
+def open_world_applicant(
+    store: Store, world: World, *, planned: bool = False, **settings: Any
+) -> Iterator[WorldApplicant]:
     """With `planned`, new applications get version 2 of the machine."""
     given = settings_for(world.host, planned=planned, **settings)
     with Trial(registry.configured({"jobs": given}), store=store, start=NOW, settings={"jobs": given}) as trial:
-        made = Desk(trial, world)
+        made = WorldApplicant(trial, world)
         made.profile(**PERSON)
         yield made

@@ -10,42 +10,42 @@ import pytest
 from interlock import ai
 from interlock.apps.jobs.autoapply.records import logs
 from interlock.apps.jobs.autoapply.steps import prepare
-from tests.apps.jobs.autoapply.office import HERE
+from tests.apps.jobs.autoapply.applicant import HERE
 
-from .sending import Desk
+from .sending import WorldApplicant
 
 MINUTES = [15, 30, 60]
 
 
-def waits(desk: Desk, it: UUID, most: int = 8) -> list[float]:
+def waits(applicant: WorldApplicant, it: UUID, most: int = 8) -> list[float]:
     """How long it waited before each attempt, in minutes, until it is given up."""
     found: list[float] = []
-    while desk.trial.state(it) != "withdrawn" and len(found) < most:
-        row = desk.row(it)
+    while applicant.trial.state(it) != "withdrawn" and len(found) < most:
+        row = applicant.row(it)
         assert row.scheduled_for is not None, row
-        found.append((row.scheduled_for - desk.engine.clock.now()) / 60_000_000)
-        desk.trial.advance(timedelta(minutes=found[-1]))
+        found.append((row.scheduled_for - applicant.engine.clock.now()) / 60_000_000)
+        applicant.trial.advance(timedelta(minutes=found[-1]))
     return found
 
 
-def mails(desk: Desk) -> list[str]:
-    return [one.recipient for one in desk.engine.outbox.page().messages if "given up" in one.subject]
+def mails(applicant: WorldApplicant) -> list[str]:
+    return [one.recipient for one in applicant.engine.outbox.page().messages if "given up" in one.subject]
 
 
-def test_an_external_site_that_cannot_be_reached(desk: Desk) -> None:
-    queued = desk.take(desk.rule(require_user_approval=False), desk.opening())
+def test_an_external_site_that_cannot_be_reached(applicant: WorldApplicant) -> None:
+    queued = applicant.take(applicant.rule(require_user_approval=False), applicant.opening())
     assert queued.application is not None
     it = queued.application.id
-    desk.world.faults.add("server_error", "/tidewater/jobs/")
-    desk.trial.run_until_idle()
-    assert desk.trial.state(it) == "failed"
-    assert waits(desk, it) == MINUTES
-    row = desk.row(it)
-    assert (row.withdraw_reason, row.attempt_count, desk.arrived) == ("retries_exhausted", 4, [])
+    applicant.world.faults.add("server_error", "/tidewater/jobs/")
+    applicant.trial.run_until_idle()
+    assert applicant.trial.state(it) == "failed"
+    assert waits(applicant, it) == MINUTES
+    row = applicant.row(it)
+    assert (row.withdraw_reason, row.attempt_count, applicant.arrived) == ("retries_exhausted", 4, [])
     assert "SiteUnreachable" in str(row.last_error)
-    assert mails(desk) == ["mika@sand.example"]
-    assert "failed" in {one.status for one in desk.engine.read(lambda conn: logs.page(conn, HERE, application=it))}
-    [letter] = desk.engine.dead_letters.find()
+    assert mails(applicant) == ["mika@sand.example"]
+    assert "failed" in {one.status for one in applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))}
+    [letter] = applicant.engine.dead_letters.find()
     assert letter.instance_id == it
 
 
@@ -58,43 +58,43 @@ def test_an_external_site_that_cannot_be_reached(desk: Desk) -> None:
     ids=["timeout", "quota"],
 )
 def test_a_model_that_does_not_write_the_letter(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, error: Exception, pauses: list[float]
+    applicant: WorldApplicant, monkeypatch: pytest.MonkeyPatch, error: Exception, pauses: list[float]
 ) -> None:
     def fails(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(ai, "configured", lambda _: True)
     monkeypatch.setattr(prepare, "letter_with_model", fails)
-    it = desk.apply()
-    assert waits(desk, it) == pauses
-    assert desk.row(it).withdraw_reason == "retries_exhausted"
-    assert mails(desk) == ["mika@sand.example"]
+    it = applicant.apply()
+    assert waits(applicant, it) == pauses
+    assert applicant.row(it).withdraw_reason == "retries_exhausted"
+    assert mails(applicant) == ["mika@sand.example"]
 
 
-def test_an_address_that_may_not_be_asked_is_withdrawn_without_a_retry(desk: Desk) -> None:
-    posting = desk.finder.settled("http://127.0.0.1:9/jobs/1", company="Nowhere")
-    it = desk.apply(posting)
-    assert (desk.trial.state(it), desk.row(it).withdraw_reason) == ("withdrawn", "invalid_url")
-    assert (mails(desk), desk.engine.dead_letters.find()) == ([], [])
+def test_an_address_that_may_not_be_asked_is_withdrawn_without_a_retry(applicant: WorldApplicant) -> None:
+    posting = applicant.finder.settled("http://127.0.0.1:9/jobs/1", company="Nowhere")
+    it = applicant.apply(posting)
+    assert (applicant.trial.state(it), applicant.row(it).withdraw_reason) == ("withdrawn", "invalid_url")
+    assert (mails(applicant), applicant.engine.dead_letters.find()) == ([], [])
 
 
-def test_a_quota_of_the_user_pauses_until_exactly_its_reset(desk: Desk) -> None:
-    first = desk.apply()
-    desk.approve(first)
-    second = desk.opening("customs-fullstack")
-    desk.trial.advance(hours=5)
-    other = desk.apply(second)
-    desk.engine.write(
+def test_a_quota_of_the_user_pauses_until_exactly_its_reset(applicant: WorldApplicant) -> None:
+    first = applicant.apply()
+    applicant.approve(first)
+    second = applicant.opening("customs-fullstack")
+    applicant.trial.advance(hours=5)
+    other = applicant.apply(second)
+    applicant.engine.write(
         lambda unit: prepare_limit(unit, other),
     )
-    desk.approve(other)
-    assert desk.trial.state(other) == "paused"
-    row = desk.row(other)
+    applicant.approve(other)
+    assert applicant.trial.state(other) == "paused"
+    row = applicant.row(other)
     assert row.scheduled_for is not None
-    assert (row.scheduled_for - desk.engine.clock.now()) / 3_600_000_000 == 19
+    assert (row.scheduled_for - applicant.engine.clock.now()) / 3_600_000_000 == 19
     assert row.attempt_count == 0, "its turn had not come; that is no failure"
-    desk.trial.advance(hours=19)
-    assert (desk.trial.state(other), len(desk.arrived)) == ("submitted", 2)
+    applicant.trial.advance(hours=19)
+    assert (applicant.trial.state(other), len(applicant.arrived)) == ("submitted", 2)
 
 
 def prepare_limit(unit: object, it: UUID) -> None:

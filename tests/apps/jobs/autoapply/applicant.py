@@ -1,4 +1,4 @@
-"""A seeker with a profile, matches and rules, as tests of auto-apply fill a database."""
+"""An applicant: a seeker with a profile, matches and rules in a database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANN = Actor(USER, "ann")
 IDENTITY = {"name": "Mika Sand", "email": "mika@sand.example"}
 
 
-class Office:
+class Applicant:
     """Auto-apply of one workspace, on a clock that the test moves."""
 
     def __init__(self, trial: Trial, workspace: str = HERE) -> None:
@@ -69,13 +69,13 @@ class Office:
 
 
 @contextmanager
-def open_office(store: Store, **settings: Any) -> Iterator[Office]:
-    """An office; `settings` are those of `[jobs]`."""
+def open_applicant(store: Store, **settings: Any) -> Iterator[Applicant]:
+    """An applicant; `settings` are those of `[jobs]`."""
     given = {"jobs": JobsSettings(**settings)}
     with Trial(registry.configured(given), store=store, start=NOW, settings=given) as trial:
-        office = Office(trial)
-        office.profile()
-        yield office
+        applicant = Applicant(trial)
+        applicant.profile()
+        yield applicant
 
 
 def blocked(queued: enqueueing.Queued) -> list[str]:
