@@ -93,8 +93,8 @@ async def _client(port: int, numbers: list[str], until: float, waits: list[float
         ).encode()
         begun = time.perf_counter()
         writer.write(head + body)
-        status, told = await _answer(reader)
-        assert status == 201, told
+        status, answer = await _answer(reader)
+        assert status == 201, answer
         waits.append(time.perf_counter() - begun)
     writer.close()
 
@@ -151,13 +151,13 @@ def claims(url: str, redis_url: str, kind: str, seconds: float, rounds: int) -> 
         for process in processes:
             process.kill()
             process.join()
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name in ports:
         cuts = statistics.quantiles(waits[name], n=100)
-        told["bare" if name == "bare" else "interlock"] = {
+        figures["bare" if name == "bare" else "interlock"] = {
             "rate": statistics.median(rates[name]),
             "p50_ms": cuts[49] * 1e3,
             "p99_ms": cuts[98] * 1e3,
         }
-    told["ratio"] = told["interlock"]["rate"] / told["bare"]["rate"]
-    return told
+    figures["ratio"] = figures["interlock"]["rate"] / figures["bare"]["rate"]
+    return figures

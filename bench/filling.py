@@ -143,7 +143,7 @@ def _history(dialect: str, kind: str, seq: int) -> str:
 
 
 def fill(engine: Engine, count: int, now: int, advance: Callable[[int], None]) -> None:
-    """`count` of each kind, and five times as many rows of history; `advance` is told how many rows were made."""
+    """`count` of each kind, and five times as many rows of history; `advance` gets the number of rows made."""
     store, dialect = engine.store, engine.store.dialect
 
     def batch(conn: sa.Connection, first: int) -> int:

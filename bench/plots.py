@@ -82,10 +82,10 @@ def lines(
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"{dashed}/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in points]
         y = top + high + 48 + n * 20
-        told = f"{name}: {', '.join(f'{value:.3g}' for value in values)}" if figures else name
+        label = f"{name}: {', '.join(f'{value:.3g}' for value in values)}" if figures else name
         parts.append(
             f'<line x1="{left}" x2="{left + 28}" y1="{y - 4}" y2="{y - 4}" stroke="{colour}" stroke-width="2.5"'
-            f'{dashed}/><text x="{left + 38}" y="{y}">{escape(told)}</text>'
+            f'{dashed}/><text x="{left + 38}" y="{y}">{escape(label)}</text>'
         )
     return _page(left + wide + legend, top + high + 60 + len(series) * 20, title, parts)
 
@@ -100,5 +100,5 @@ def _round_up(value: float) -> float:
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A table, line by line."""
-    told = [f"| {' | '.join(head)} |", f"| {' | '.join('---' for _ in head)} |"]
-    return told + [f"| {' | '.join(row)} |" for row in rows]
+    lines = [f"| {' | '.join(head)} |", f"| {' | '.join('---' for _ in head)} |"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]

@@ -154,15 +154,15 @@ def _until_it_listens(port: int) -> None:
 
 def _state(place: _Place, pid: int, url: str) -> dict[str, float]:
     """What was used so far: `written` is what goes to the log of changes, `size` what the files take up."""
-    told: dict[str, float] = {"cpu": processes.cpu(pid, with_children=True), "rss": processes.memory(pid)}
+    found: dict[str, float] = {"cpu": processes.cpu(pid, with_children=True), "rss": processes.memory(pid)}
     if place.server is None:
         # Without its log, which is emptied again and again.
         size = float((place.folder / "idle.db").stat().st_size)
-        return {**told, "server": 0.0, "written": _written(pid), "size": size}
+        return {**found, "server": 0.0, "written": _written(pid), "size": size}
     with psycopg.connect(url, autocommit=True) as conn:
         row = conn.execute("SELECT pg_current_wal_lsn() - '0/0', pg_database_size(current_database())").fetchone()
     assert row is not None
-    return {**told, "server": processes.server_cpu(place.server), "written": float(row[0]), "size": float(row[1])}
+    return {**found, "server": processes.server_cpu(place.server), "written": float(row[0]), "size": float(row[1])}
 
 
 def _written(pid: int) -> float:

@@ -1,4 +1,4 @@
-"""The service, claims, pages and reading: measured on both databases, and told."""
+"""The service, claims, pages and reading: measured on both databases, as tables and text."""
 
 from __future__ import annotations
 

@@ -179,12 +179,12 @@ def fire(urls: tuple[str, str], seconds: float, rounds: int) -> dict[str, Any]:
         for process in processes:
             process.kill()
             process.join()
-    told: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for kind in rates:
         cuts = statistics.quantiles(waits[kind], n=100)
-        told[kind] = {"rate": statistics.median(rates[kind]), "p50_ms": cuts[49] * 1e3, "p99_ms": cuts[98] * 1e3}
-    told["ratio"] = told["interlock"]["rate"] / told["bare"]["rate"]
-    return told
+        figures[kind] = {"rate": statistics.median(rates[kind]), "p50_ms": cuts[49] * 1e3, "p99_ms": cuts[98] * 1e3}
+    figures["ratio"] = figures["interlock"]["rate"] / figures["bare"]["rate"]
+    return figures
 
 
 def latency(url: str, *, apart: bool, count: int) -> dict[str, float]:

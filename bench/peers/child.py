@@ -38,7 +38,7 @@ def main() -> None:
         threading.Thread(target=end, daemon=True).start()
 
     def end() -> None:
-        """Says its figures when it is asked, and is gone when it is told, whatever the worker does at that moment."""
+        """Prints its figures on request, and exits on request, whatever the worker does at that moment."""
         sys.stdin.readline()
         print(json.dumps({"cpu": _cpu() - spent[0], "peak_rss": _peak()}), file=out, flush=True)
         sys.stdin.readline()

@@ -151,7 +151,7 @@ def goals(figures: Figures) -> list[tuple[str, float, float]]:
         )
 
     peers = [one["module"] for one in figures["contenders"] if one["module"] not in OURS]
-    told = [
+    rows = [
         (
             "Interlock on SQLite, of raw SQL",
             best("interlock", database="SQLite", workers=(1,)) / best("raw", database="SQLite"),
@@ -171,8 +171,8 @@ def goals(figures: Figures) -> list[tuple[str, float, float]]:
     ]
     if peers:
         ours = best("interlock", database="PostgreSQL")
-        told.append(("Interlock on PostgreSQL, of the best peer", ours / best(*peers, database="PostgreSQL"), 2.0))
-    return told
+        rows.append(("Interlock on PostgreSQL, of the best peer", ours / best(*peers, database="PostgreSQL"), 2.0))
+    return rows
 
 
 def _beneath(figures: Figures) -> str:

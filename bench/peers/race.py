@@ -80,7 +80,7 @@ def run(
     prepared: bool = False,
     waits: bool = True,
 ) -> dict[str, Any]:
-    """One run; `seen` is told how many handlers have begun, and the ids of the worker processes."""
+    """One run; `seen` gets the number of handlers that have begun, and the ids of the worker processes."""
     if not prepared:
         prepare(contender, url, items)
     marks = [folder / f"marks-{n}" for n in range(contender.workers)]
