@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 
 from interlock.apps.sessions.agents.launching import claude_program
 from interlock.apps.sessions.sandbox.confinement import detect
@@ -26,6 +27,13 @@ def checks(_: SessionSettings) -> list[HostCheck]:
             "sessions: confinement",
             f"none; agents get no command tool in local sandboxes: {confinement.why}",
             "install bubblewrap, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)",
+        ),
+        HostCheck("sessions: tools", "agents get the tools of local sandboxes")
+        if find_spec("mcp") is not None
+        else HostCheck(
+            "sessions: tools",
+            "the package mcp is not installed; agents get no tools in local sandboxes (the scripted agent needs none)",
+            "pip install 'interlock[sessions]'",
         ),
         HostCheck("sessions: git", "found")
         if shutil.which("git")
