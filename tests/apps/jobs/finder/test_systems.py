@@ -354,7 +354,8 @@ def test_workables_other_list_has_pages_and_leaves_the_text_to_the_detail() -> N
         {"shortcode": "AB12CD34EF", "title": "Doctor", "remote": True, "location": {"country": "Spain", "city": "Vigo"}}
     ]
     page = {"total": 2, "results": rows, "nextPage": "t1"}
-    first_page = adapter.parse(Answer(body(page), request=adapter.paged(at)), at, NOW)  # type: ignore[attr-defined]
+    refused = Answer(b"", status=403, request=adapter.first(at))
+    first_page = adapter.parse(Answer(body(page), request=adapter.instead(at, refused)), at, NOW)
     assert [one.body["token"] for one in first_page.follow if one.body] == ["t1"]
     last = {"total": 2, "results": [{**rows[0], "shortcode": "AB12CD34EG"}]}
     assert adapter.parse(Answer(body(last), request=first_page.follow[0]), at, NOW).verdict is Verdict.COMPLETE

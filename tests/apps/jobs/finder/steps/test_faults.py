@@ -63,6 +63,15 @@ def test_a_fault_at_the_first_page_fails_the_crawl_and_loses_nothing(trial: Tria
     assert len(rows(trial)) == len(items(trial, "listing")) == 3
 
 
+def test_a_board_whose_feed_is_off_is_read_from_its_careers_page(trial: Trial, world: World) -> None:
+    world.faults.add("404", "/personio-host/nordlicht/xml")
+    active_at(trial, world.url + "/personio-host/nordlicht/")
+    last = crawls(trial)[-1]
+    assert (last["verdict"], last["parsed"]) == ("complete", len(rows(trial))), last
+    assert all("<p>" in row.posting and row.outcome != "failed" for row in rows(trial)), "the texts are on their pages"
+    assert the_source(trial).last_scraped_status == "complete"
+
+
 def test_a_fault_that_passes_costs_a_retry(trial: Trial, world: World) -> None:
     source_id = active_at(trial, world.url + SMALL)
     for fault in ("500", "cut_off", "html"):

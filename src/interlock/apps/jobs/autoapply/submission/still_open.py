@@ -21,13 +21,12 @@ from interlock.apps.jobs.finder.dedupe import posting_key
 from interlock.apps.jobs.finder.fetching import Fetcher, FetchError, Forbidden
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.sources import adapter_of
-from interlock.apps.jobs.finder.sources.answer import Answer, Request, Verdict
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request, Verdict
 from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of
 from interlock.apps.jobs.finder.sources.crawl import Crawl
 from interlock.apps.jobs.settings import JobsSettings
 
 Fetch = Callable[[Request], Awaitable[Answer]]
-GONE = (404, 410)
 MOST_PAGES = 20
 MOST_TEXT = 200_000
 ONE_BY_ONE = {"greenhouse", "smartrecruiters", "workday"}
@@ -103,6 +102,8 @@ async def _asked(posting: Posting, board: Address | None, now: datetime, fetch: 
     request = adapter.detail(board, posting)
     if board.ats in ONE_BY_ONE and request is not None:
         answer = await fetch(request)
+        if (other := adapter.instead(board, answer)) is not None:
+            answer = await fetch(other)
         if answer.status in GONE and board.ats in GONE_PROVES:
             return OpenCheck(Openness.CLOSED, f"the system answered {answer.status} for this posting")
         if 200 <= answer.status < 300:

@@ -173,6 +173,10 @@ class Adapter(ABC):
             return failed(f"the answer is no list of {self.kind}")
         return self._collect(listing, page)
 
+    def instead(self, board: Address, answer: Answer) -> Request | None:
+        """Another request for the same, where a request was refused; None where the system has no other."""
+        return None
+
     def parse_detail(self, answer: Answer, board: Address | None, posting: Posting, at: datetime) -> Parsed:
         """The posting with what the answer to `detail` adds to it."""
         reason = refusal(answer)

@@ -13,6 +13,7 @@ from typing import Any
 from interlock.apps.jobs.finder.posting import Posting
 
 JSON_HEADERS = {"Accept": "application/json"}
+GONE = (404, 410)
 MOST_BYTES = 20_000_000
 """A board with 1,000 long descriptions is about 10 MB."""
 MOST_ROWS = 10_000

@@ -45,20 +45,22 @@ class Crawl:
     """Part of the board → how many rows it should have, and how many were listed."""
     _capped: list[str] = field(default_factory=list)
     _doubts: list[str] = field(default_factory=list)
+    _refused: list[str] = field(default_factory=list)
+    """Why a list was refused in whose place another one is asked for."""
     _wrong: Counter[str] = field(default_factory=Counter)
     _company: str | None = None
 
     def __post_init__(self) -> None:
         self._add(self.adapter.first(self.board))
 
-    def _add(self, request: Request) -> None:
-        # Two requests with the same method, address and body have the same answer.
+    def _add(self, request: Request) -> bool:
+        """Whether the request is new. Two with the same method, address and body have the same answer."""
         key = orjson.dumps([request.method, request.url, request.body], option=orjson.OPT_SORT_KEYS)
         if key in self._asked:
-            self._doubts.append("a further page is one that was asked for before")
-            return
+            return False
         self._asked.add(key)
         self._waiting.append(request)
+        return True
 
     def next(self) -> Request | None:
         """The next request to make; None at the end."""
@@ -73,9 +75,11 @@ class Crawl:
     def take(self, request: Request, answer: Answer, at: datetime) -> None:
         """Read the answer to a request that `next` gave."""
         self._pages += 1
-        parsed = self.adapter.parse(replace(answer, request=request), self.board, at)
+        answer = replace(answer, request=request)
+        parsed = self.adapter.parse(answer, self.board, at)
         if parsed.verdict is Verdict.FAILED:
-            self._doubts += parsed.reasons
+            other = self.adapter.instead(self.board, answer) if not self._read else None
+            (self._refused if other is not None and self._add(other) else self._doubts).extend(parsed.reasons)
             return
         self._read += 1
         if self._total is None:
@@ -93,7 +97,8 @@ class Crawl:
             self._capped.append("a page repeats postings of earlier ones, so the source gives no more")
             return
         for one in parsed.follow:
-            self._add(one)
+            if not self._add(one):
+                self._doubts.append("a further page is one that was asked for before")
 
     def miss(self, reason: str) -> None:
         """Note that a page could not be fetched: what was read stays, and the crawl is not complete."""
@@ -137,7 +142,7 @@ class Crawl:
 
     def _verdict(self) -> tuple[Verdict, tuple[str, ...]]:
         if not self._read:
-            return Verdict.FAILED, tuple(dict.fromkeys(self._doubts)) or ("nothing was read",)
+            return Verdict.FAILED, tuple(dict.fromkeys([*self._refused, *self._doubts])) or ("nothing was read",)
         doubts = list(self._doubts)
         if self._waiting:
             doubts.append(f"{len(self._waiting)} pages were not read")

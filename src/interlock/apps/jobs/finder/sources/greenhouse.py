@@ -13,12 +13,12 @@ from interlock.apps.jobs.finder.addresses import Address, address_of
 from interlock.apps.jobs.finder.places import is_work_model, place, places
 from interlock.apps.jobs.finder.posting import Location, Posting, Precision, Question, Salary
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
-from interlock.apps.jobs.finder.sources.answer import Request
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period, workplace
 
-HOSTS = {"eu": "https://boards-api.eu.greenhouse.io"}
+GLOBAL, EUROPEAN = "https://boards-api.greenhouse.io", "https://boards-api.eu.greenhouse.io"
 QUESTION_TYPES = {
     "input_file": "file",
     "input_text": "text",
@@ -35,13 +35,12 @@ class Greenhouse(Adapter):
     def first(self, board: Address) -> Request:
         return Request(f"{self._board(board)}/jobs?content=true")
 
-    def other_region(self, board: Address) -> Request | None:
-        """The European instance, to try when the global one does not know the board."""
-        return (
-            Request(f"{HOSTS['eu']}/v1/boards/{board.board}/jobs?content=true")
-            if "origin" not in board.options
-            else None
-        )
+    def instead(self, board: Address, answer: Answer) -> Request | None:
+        """The European instance, where the global one does not know the board or the posting."""
+        asked = answer.request
+        if answer.status not in GONE or asked is None or not asked.url.startswith(f"{GLOBAL}/"):
+            return None
+        return Request(EUROPEAN + asked.url.removeprefix(GLOBAL))
 
     def detail(self, board: Address, posting: Posting) -> Request | None:
         if not posting.external_id or not posting.external_id.isdecimal():
@@ -50,7 +49,7 @@ class Greenhouse(Adapter):
         return Request(f"{self._board(board)}/jobs/{posting.external_id}?{flags}")
 
     def _board(self, board: Address) -> str:
-        origin = board.options.get("origin", "https://boards-api.greenhouse.io")
+        origin = board.options.get("origin", GLOBAL)
         return f"{origin}/v1/boards/{board.board}"
 
     def listing(self, document: Any, page: Page) -> Listing | None:

@@ -19,6 +19,8 @@ from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, workplace
 
 JOBS = "https://jobs.jobvite.com"
+STAY = "fr=true&nl=1"
+"""Keeps a careers page from redirecting to the employer's own site."""
 MOST_LINKS = 5000
 
 
@@ -31,9 +33,13 @@ class Jobvite(Adapter):
         if company:
             origin = board.options.get("origin", "https://app.jobvite.com")
             return Request(f"{origin}/CompanyJobs/Xml.aspx?{urlencode({'c': company})}", headers={"Accept": "text/xml"})
-        # The two parameters keep it from redirecting to the employer's own site.
         origin = board.options.get("origin", JOBS)
-        return Request(f"{origin}/{board.board}/search?fr=true&nl=1", headers={"Accept": "text/html"})
+        return Request(f"{origin}/{board.board}/search?{STAY}", headers={"Accept": "text/html"})
+
+    def page(self, board: Address) -> Request:
+        """The careers page, which names the company's own id."""
+        origin = board.options.get("origin", JOBS)
+        return Request(f"{origin}/{board.board}?{STAY}", headers={"Accept": "text/html"})
 
     def parse(self, answer: Answer, board: Address | None, at: datetime) -> Parsed:
         if 300 <= answer.status < 400:

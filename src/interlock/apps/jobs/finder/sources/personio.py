@@ -13,7 +13,7 @@ from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
-from interlock.apps.jobs.finder.sources.answer import Answer, Request
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.documents import load
 from interlock.apps.jobs.finder.sources.headings import section_of
@@ -30,8 +30,10 @@ class Personio(Adapter):
     def first(self, board: Address) -> Request:
         return Request(f"{self._origin(board)}/xml?language=en", headers=FEED)
 
-    def careers_page(self, board: Address) -> Request:
-        """The page to read when the feed is switched off, which is a 404."""
+    def instead(self, board: Address, answer: Answer) -> Request | None:
+        """The careers page, where the feed is switched off, which is a 404."""
+        if answer.status not in GONE or answer.request is None or "/xml?" not in answer.request.url:
+            return None
         return Request(f"{self._origin(board)}/?language=en", headers={"Accept": "text/html"})
 
     def _origin(self, board: Address) -> str:

@@ -13,7 +13,7 @@ from interlock.apps.jobs.finder.addresses import Address, address_of
 from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Posting, Workplace
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
-from interlock.apps.jobs.finder.sources.answer import Answer, Request
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.documents import load
 from interlock.apps.jobs.finder.sources.jobposting import posting_fields
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
@@ -30,6 +30,12 @@ class Teamtailor(Adapter):
 
     def first(self, board: Address) -> Request:
         return Request(f"{self._origin(board)}/jobs.json")
+
+    def instead(self, board: Address, answer: Answer) -> Request | None:
+        """The list as RSS, where there is none as JSON."""
+        asked = answer.request
+        refused = answer.status in (*GONE, 400, 403, 406) or answer.status == 200
+        return self.rss(board) if refused and asked is not None and asked.url.endswith("/jobs.json") else None
 
     def rss(self, board: Address, offset: int = 0) -> Request:
         """The other form of the list."""

@@ -8,7 +8,7 @@ from interlock.apps.jobs.finder.addresses import Address, address_of
 from interlock.apps.jobs.finder.places import place
 from interlock.apps.jobs.finder.posting import Location, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
-from interlock.apps.jobs.finder.sources.answer import Request
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, seniority, workplace
@@ -40,8 +40,11 @@ class Workable(Adapter):
         jobs = document.get("jobs")
         return Listing(jobs, company=top.text("name")) if isinstance(jobs, list) else None
 
-    def paged(self, board: Address) -> Request:
-        """The other list, in pages and without texts, to try when the first is refused."""
+    def instead(self, board: Address, answer: Answer) -> Request | None:
+        """The other list, in pages and without texts, where the first is refused."""
+        asked = answer.request
+        if answer.status not in (*GONE, 400, 403) or asked is None or "/widget/accounts/" not in asked.url:
+            return None
         return self._page(board, None, 0, None)
 
     def _page(self, board: Address, token: str | None, before: int, total: int | None) -> Request:

@@ -19,9 +19,8 @@ from interlock.apps.jobs.finder.machine import PROCESSING, SKIPPED, SUCCESS, lis
 from interlock.apps.jobs.finder.models import ListingStage, SourceStage
 from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.records import companies, postings, sources
-from interlock.apps.jobs.finder.sources.answer import Parsed, Verdict, failed
+from interlock.apps.jobs.finder.sources.answer import GONE, Parsed, Verdict, failed
 from interlock.apps.jobs.finder.sources.crawl import Crawl
-from interlock.apps.jobs.finder.steps.sources import GONE
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
 from interlock.engine import Claim, Instance
 from interlock.engine.application import Unit, find_by_key, require_claim, spawn
@@ -67,7 +66,7 @@ async def _read(visit: Visit, row: sources.SourceRow) -> tuple[Parsed, bool]:
     """The whole list with its verdict, and whether the board is not there."""
     task = visit.task
     reading = Crawl(row.adapter, row.address)
-    gone, pages = False, 0
+    gone, pages = True, 0
     while (request := reading.next()) is not None:
         try:
             answer = await visit.fetch(request, render=reading.adapter.rendered)
@@ -75,8 +74,9 @@ async def _read(visit: Visit, row: sources.SourceRow) -> tuple[Parsed, bool]:
             if not pages:
                 raise
             reading.miss(str(error))
+            gone = False
             continue
-        gone = gone or (not pages and answer.status in GONE)
+        gone = gone and answer.status in GONE
         reading.take(request, answer, visit.now)
         pages += 1
         await task.heartbeat()

@@ -19,7 +19,7 @@ from interlock.apps.jobs.finder.records import sources
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.sources import adapter_of
 from interlock.apps.jobs.finder.sources.adapter import Adapter, merged, refusal, with_missing
-from interlock.apps.jobs.finder.sources.answer import Answer, Request
+from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import line, sanitised, text_of
 from interlock.apps.jobs.finder.sources.crawl import Crawl
 from interlock.apps.jobs.finder.sources.detection import detect
@@ -28,7 +28,6 @@ from interlock.apps.jobs.finder.sources.jsonld import JsonLd
 from interlock.apps.jobs.finder.steps.visit import Visit
 from interlock.machine import WorkError
 
-GONE = (404, 410)
 MOST_BYTES = 5_000_000
 MOST_PAGES = 20
 """Pages of a list that are read to find one posting."""
@@ -78,6 +77,8 @@ async def _by_board(visit: Visit, adapter: Adapter, board: Address, posting: Pos
     request = adapter.detail(board, posting)
     if request is not None:
         answer = await visit.fetch(request)
+        if (other := adapter.instead(board, answer)) is not None:
+            answer = await visit.fetch(other)
         if answer.status in GONE and adapter.gone:
             raise Closed(f"{request.url} answered {answer.status}: the posting is closed")
         parsed = adapter.parse_detail(answer, board, posting, visit.now)

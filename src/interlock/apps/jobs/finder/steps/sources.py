@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.finder.addresses import Address
+from interlock.apps.jobs.finder.fetching import FetchError, HostBusy
 from interlock.apps.jobs.finder.keys import company_key
 from interlock.apps.jobs.finder.machine import PENDING, PROCESSING, SKIPPED, SUCCESS, VALIDATE_SOURCE, source
 from interlock.apps.jobs.finder.models import Confidence, Source, SourceStage
@@ -18,11 +19,12 @@ from interlock.apps.jobs.finder.posting import Posting
 from interlock.apps.jobs.finder.records import companies, sources
 from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
 from interlock.apps.jobs.finder.sources.adapter import refusal
-from interlock.apps.jobs.finder.sources.answer import Parsed, Request, Verdict
+from interlock.apps.jobs.finder.sources.answer import GONE, Parsed, Request, Verdict
 from interlock.apps.jobs.finder.sources.api import ApiConfig
 from interlock.apps.jobs.finder.sources.detection import detect, sources_in
 from interlock.apps.jobs.finder.sources.discovery import discover
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
+from interlock.apps.jobs.finder.sources.jobvite import Jobvite
 from interlock.apps.jobs.finder.steps.selectors_by_model import propose
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
 from interlock.engine import Claim
@@ -33,7 +35,6 @@ from interlock.worker import Task
 NEXT = (SUCCESS, PENDING)
 """The chain to the next stage."""
 PREVIEW = 5
-GONE = (404, 410)
 FIRST_LOOK = {"greenhouse": Confidence.HIGH, "feed": Confidence.HIGH, "html": Confidence.LOW}
 """Confidence by the address alone; other systems are medium until a list call has given a posting."""
 EARNED = frozenset({*SYSTEMS, "feed", "api"})
@@ -103,10 +104,13 @@ def by_hint(data: Source) -> Candidate | None:
 async def _by_address(visit: Visit, data: Source) -> Candidate:
     hint = data.type_hint
     board = detect(data.url, visit.private_hosts)
-    # Jobvite's list wants the company's own id, which only the page names.
-    if board is not None and hint in ("auto", board.ats) and board.ats != "jobvite":
-        return Candidate(board, {}, FIRST_LOOK.get(board.ats, Confidence.MEDIUM))
-    answer = await visit.fetch(Request(data.url, headers={"Accept": "text/html,*/*;q=0.5"}))
+    wanted = Request(data.url, headers={"Accept": "text/html,*/*;q=0.5"})
+    if board is not None and hint in ("auto", board.ats):
+        if board.ats != "jobvite" or "company" in board.options:
+            return Candidate(board, {}, FIRST_LOOK.get(board.ats, Confidence.MEDIUM))
+        # Jobvite's list wants the company's own id, which only the page names.
+        wanted = Jobvite().page(board)
+    answer = await visit.fetch(wanted)
     reason = refusal(answer)
     if reason and answer.status in GONE:
         raise NotASource(f"{data.url}: {reason}; check the address")
@@ -172,6 +176,15 @@ async def list_call(visit: Visit, data: Source) -> Parsed:
     request = adapter.first(board)
     answer = await visit.fetch(request, render=adapter.rendered)
     parsed = adapter.parse(answer, board, visit.now)
+    other = adapter.instead(board, answer) if parsed.verdict is Verdict.FAILED else None
+    if other is not None:
+        try:
+            found = adapter.parse(await visit.fetch(other), board, visit.now)
+        except HostBusy:
+            raise
+        except FetchError:
+            found = parsed  # what the first answer says holds
+        parsed = parsed if found.verdict is Verdict.FAILED else found
     if parsed.verdict is Verdict.FAILED:
         reason = f"{request.url}: {'; '.join(parsed.reasons)}"
         raise NotASource(reason) if answer.status in GONE else NoList(reason)
