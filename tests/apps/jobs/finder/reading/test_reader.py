@@ -142,6 +142,8 @@ def test_silence_is_unknown_and_only_a_measurement_guesses() -> None:
         ("Tech Lead, Payments", "lead"),
         ("Director of Engineering", "director"),
         ("Engineer", "unknown"),
+        ("Engineering Manager, Platform", "lead"),
+        ("Product Manager", "unknown"),
         ("Software Engineer 2", "mid"),
         ("Engineer, Lead Generation", "unknown"),
         ("Software Engineer 4", "senior"),
@@ -166,6 +168,10 @@ def test_seniority_by_title(title: str, seniority: str) -> None:
         ("", "You will support remote sites.", "unknown"),
         ("Austin, TX", "#LI-Onsite", "onsite"),
         ("Virtual, US", "", "remote"),
+        ("Munich", "There are two fixed office days a week.", "hybrid"),
+        ("Salem, OR", "Telework up to two days per week may be approved.", "hybrid"),
+        ("Remote", "We work remotely five days a week.", "remote"),
+        ("Osaka", "Remote OK within Japan.", "remote"),
         ("Boston, MA", "We are in the office five days a week.", "onsite"),
         ("Boston, MA", "Our team is onsite 2-3 days per week.", "hybrid"),
         ("Boston, MA", "You come into the office at least twice a week.", "hybrid"),
@@ -196,6 +202,10 @@ def test_work_arrangement(location: str, text: str, arrangement: str) -> None:
         ("Remote", "You live within 3 hours of EST.", -5),
         ("Remote", "Applications close at 5 pm Pacific Time.", None),
         ("US-CA-San Diego", "This role is on-site.", -8),
+        ("Sydney NSW", "A hybrid role.", 10),
+        ("Remote within CET", "", 1),
+        ("Remote, UTC-5 to UTC+2", "", None),
+        ("Remote, PT", "", None),
         ("Remote", "We are a friendly team.", None),
         ("Remote", "Our people are spread across time zones from PST to CET.", None),
         ("Denver, CO", "Fully remote position.", None),
@@ -219,6 +229,12 @@ def test_time_zone(location: str, text: str, offset: float | None) -> None:
         ("8 years of experience, with 2 years of leadership experience", 8, None),
         ("3 years of experience with Go.\n7+ years of engineering experience.", 7, None),
         ("Years of experience: 5+", 5, None),
+        ("You have 4+ years in product design.", 4, None),
+        ("- 10+ years of engineering, 3+ of people management", 10, None),
+        ("Must: React Native, 3 years or more.", 3, None),
+        ("Fourteen (14) years of experience as an engineer", 14, None),
+        ("We have grown for 10+ years in business.", None, None),
+        ("Our team has 12+ years in shipping.", None, None),
         ("Years of relevant experience required: 3-5", 3, 5),
         ("For over 20 years we have built ships.", None, None),
         ("We have 20 years of experience in the market.", None, None),
@@ -290,6 +306,13 @@ def test_an_unknown_heading_over_a_list_ends_what_feeds_no_skills() -> None:
     assert read(Source("Engineer", text))["technologies"] == ["kafka", "redis"]
 
 
+def test_a_line_of_pay_says_nothing_of_the_lines_below_it() -> None:
+    text = "Salary: $4,610.00 - $5,890.00 Monthly\nJob Type: Full-Time\nRequires one year of experience with Drupal."
+    found = read(Source("Web Developer", text))
+    assert (found["technologies"], found["experienceMin"], found["salaryMax"]) == (["drupal"], 1, 70_680)
+    assert read(Source("Web Developer", "Salary\nWe pay well, in Drupal coins."))["technologies"] == []
+
+
 def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
     text = "You build services in Go and Kafka for ports. " * 12 + "We are an equal opportunity employer, also in Java."
     assert read(Source("Engineer", text))["technologies"] == ["go", "kafka"]
@@ -310,6 +333,10 @@ def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
         ("This is a temporary role for maternity cover.", "isContract", True),
         ("This is a 12 month fixed-term contract to cover parental leave.", "isContract", True),
         ("Duration: 12 months", "isContract", True),
+        ("Duration: 12+ Months. Rate: $65/hr on W2.", "isContract", True),
+        ("You get a W-2 form and benefits.", "isContract", False),
+        ("0.1-0.4% options, and 30 days of holiday.", "includesEquity", True),
+        ("We grew 40% and have many options.", "includesEquity", False),
         ("Type: 1099 contractor, 40 hours a week", "isContract", True),
         ("Employment type: Contractor", "isContract", True),
         ("This is a repost of an earlier opening.", "isRepost", True),

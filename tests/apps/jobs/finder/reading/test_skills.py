@@ -34,6 +34,8 @@ from interlock.apps.jobs.finder.reading.vocabulary import terms
         ("SystemVerilog, UVM and Vivado", {"systemverilog", "uvm", "vivado"}),
         ("Lisp, Prolog, GDB and Valgrind", {"common lisp", "prolog", "gdb", "valgrind"}),
         ("Agile, Scrum, CI/CD, microservices", set()),
+        ("You write controllers in Go for Kubernetes", {"go", "kubernetes"}),
+        ("Des interfaces en Vue 3, en vue de les vendre", {"vue.js"}),
     ],
 )
 def test_terms(text: str, technologies: set[str]) -> None:

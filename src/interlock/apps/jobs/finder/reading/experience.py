@@ -19,8 +19,14 @@ NUMBER_WORDS = {
     "eight": 8,
     "nine": 9,
     "ten": 10,
+    "eleven": 11,
     "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
     "fifteen": 15,
+    "sixteen": 16,
+    "eighteen": 18,
+    "twenty": 20,
     "ein": 1,
     "zwei": 2,
     "drei": 3,
@@ -51,6 +57,13 @@ _LISTED = re.compile(
 """A form's line: "Years of experience: 5+"."""
 _OWN = re.compile(r"\b(?:we|our(?: \w+){1,3}|the company) (?:already )?(?:have|has|bring|brings|share)\b")
 """What the employer has is nothing that it asks for."""
+_ASKED = re.compile(
+    r"(?: or more| plus| minimum)?(?:[,.;:)]|\n|$| (?:of|in|as|with|building|working|doing|developing|designing|writing"
+    r"|shipping|running|managing|leading|operating|administering|supporting|engineering|on)\b)"
+)
+"""What follows years that are asked for, such as "4+ years in product design"."""
+_OR_MORE = re.compile(r" (?:or more|plus|minimum)\b")
+_AT_LEAST = re.compile(r"(?:\bat least|\bminimum(?: of)?|\bmin\.?|\bmore than|\bmindestens) [\w() ]{1,14}$")
 _MOST = 30
 
 
@@ -85,7 +98,9 @@ def experience_of(document: Document) -> tuple[Value, Value]:
             "experience", hit.start, near
         ):
             continue
-        if not document.has("experience", begin, end) and section not in {"requirements", "preferred"}:
+        about_work = document.has("experience", begin, end) or section in {"requirements", "preferred"}
+        open_ended = "+" in found.group() or _OR_MORE.match(document.low, hit.end) or _AT_LEAST.search(*stretch)
+        if not about_work and not (open_ended and section != "company" and _ASKED.match(document.low, hit.end)):
             continue
         if section == "company" and not document.has("experience", hit.start, hit.end + 40):
             continue

@@ -21,11 +21,11 @@ _AFTER = re.compile(
     r"|nok\b|dkk\b|jpy\b|ils\b|zar\b|czk\b|huf\b|ron\b)?"
 )
 _JOIN = re.compile(
-    r"(?:[ ]?(?:usd|cad|eur|gbp|aud|chf|pln|\$|\u20ac|\u00a3))?(?:/(?:yr|year|hr|hour|month"
+    r"(?:[ ]?(?:usd|cad|eur|gbp|aud|chf|pln|jpy|\$|\u20ac|\u00a3|\u00a5))?(?:/(?:yr|year|hr|hour|month"
     r"|annum))?[ ]?(?:per (?:year|hour|annum|month) )?"
     r"(?:-{1,2}|to|and|up to|through|a|\u00e0|bis|und|et|y|hasta|tot|en|e|/|\u2192|~)[ ]?"
     r"(?:us\$|usd ?\$?|ca\$|cad ?\$?|c\$|a\$|aud ?\$?|r\$|s\$|\$|eur ?\u20ac?|\u20ac|gbp ?\u00a3?"
-    r"|\u00a3|inr ?\u20b9?|\u20b9|chf|pln|z\u0142|sek|nok|dkk)?[ ]?"
+    r"|\u00a3|inr ?\u20b9?|\u20b9|chf|pln|z\u0142|sek|nok|dkk|jpy|\u00a5|\u20aa)?[ ]?"
 )
 _CURRENCIES = {
     "us$": "USD",

@@ -86,6 +86,9 @@ def _city(location: str) -> Place | None:
     for index, part in enumerate(parts):
         after = parts[index + 1] if index + 1 < len(parts) else ""
         place = cities.get(f"{part}, {after}") or cities.get(part)
+        name, _, code = part.rpartition(" ")
+        if place is None and 2 <= len(code) <= 3:
+            place = cities.get(name)  # "Sydney NSW"
         beside = regions.get(after) or countries.get(after)
         if place is not None:
             region = regions.get(after)

@@ -36,12 +36,13 @@ def read(source: Source, *, guess: bool = False) -> Reading:
     arrangement = arrangement_of(document, guess=guess)
     employment = employment_of(document, guess=guess)
     low, high = _annual(salary, guess)
+    zone = timezone_of(document, arrangement.value)
     technologies = [skill.name.lower() for skill in skills if skill.is_technology]
     values = {
         "seniority": seniority,
         "workArrangement": arrangement,
-        "timezone": timezone_of(document, arrangement.value),
-        "timezoneFlexible": timezone_flexible(document, arrangement.value, guess=guess),
+        "timezone": zone,
+        "timezoneFlexible": timezone_flexible(document, arrangement.value, zone=zone.known, guess=guess),
         "city": city_value(document, arrangement.value),
         "salaryMin": _paid(low, salary),
         "salaryMax": _paid(high, salary),

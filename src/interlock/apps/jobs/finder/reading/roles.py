@@ -100,9 +100,15 @@ _FRONT = frozenset(
         "CSS",
         "Redux",
         "Tailwind CSS",
+        "Remix",
+        "SvelteKit",
+        "Astro",
+        "Gatsby",
         "jQuery",
     }
 )
+_BOTH_ENDS = frozenset({"Next.js", "Nuxt", "Remix", "SvelteKit"})
+"""Frameworks of a frontend that has a server."""
 _BACK = frozenset(
     {
         "Python",
@@ -131,6 +137,10 @@ _BACK = frozenset(
         "Kafka",
         "Laravel",
         "ASP.NET Core",
+        "Express",
+        "Symfony",
+        "Phoenix",
+        "Quarkus",
     }
 )
 _OPERATIONS = frozenset(
@@ -210,7 +220,7 @@ def _by_text(document: Document, skills: Sequence[Skill]) -> tuple[list[str], st
         kind: _count(document, kind)
         for kind in ("backend", "frontend", "ml-ai", "data", "devops", "security", "qa", "mobile", "embedded")
     }
-    front, back = len(names & _FRONT), len(names & _BACK)
+    front, back = len(names & _FRONT) + len(names & _BOTH_ENDS), len(names & _BACK)
     hints = {_HINTS[int((one.lastgroup or "r0")[1:])][0] for one in _HINT.finditer(folded(document.title))}
     if full is not None:
         kinds.append("fullstack")

@@ -15,7 +15,7 @@ Period = Literal["hour", "day", "week", "month", "year"]
 
 _PAY = re.compile(
     r"\b(?:salar|pay\b|paid\b|compensation|remunerat|wage|base\b|earn|ote\b|on[- ]target|hourly"
-    r"|rate\b|annual|per annum|stipulated range"
+    r"|rate\b|annual|per annum|stipulated range|hiring range|package ?:|comp ?:|\bcomp range"
     r"|gehalt|jahresgehalt|verg\u00fctung|lohn|brutto|salaire|r\u00e9mun\u00e9ration|salario|sueldo"
     r"|remuneraci\u00f3n|bruto|sal\u00e1rio|remunera\u00e7\u00e3o"
     r"|salaris|beloning|stundensatz|tagessatz|tjm\b|dagtarief|uurtarief|ctc\b)"
@@ -38,7 +38,8 @@ _BUSINESS = re.compile(
 )
 """What not even a range is pay beside, unless a word of pay is there too."""
 _AFTER = re.compile(
-    r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|gross|brutto|bruto|bruts?|base|b2b|net)\)?,? ?){0,2}"
+    r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|pln|chf|aud|gross|brutto|bruto|bruts?|base|b2b|net(?:to)?"
+    r"|(?:\+|plus|excl\.?) ?vat)\)?,? ?){0,3}"
     r"(?:/ ?|per |an |a |p\.? ?|pro |par |por |al |je |im |ao |each )?"
     r"(?P<word>hourly|hour|hr|h\b|stunde|heure|hora|uur|daily|day|tag\b|jour|d\u00eda|dia|dag\b"
     r"|weekly|week|woche|semaine|semana"
@@ -131,14 +132,15 @@ def _judged(
         return None
     period = _period(before, line_before, after)
     about = in_pay or _PAY.search(line_before) is not None or _PAY.search(after[:30]) is not None
-    near = _SENTENCE_END.split(before[-70:])[-1] + " " + after[:40]
+    near = _SENTENCE_END.split(before[-70:])[-1] + " " + after[:40].partition(" plus ")[0]
     against = _NOT_PAY.search(near)
     is_range = amount.high is not None
     if last is not None and is_range and last.amount.high is not None and last.amount.currency == amount.currency:
         about = True  # the next line of a table of zones
         period = period or last.period
     if not always:
-        if against and not (is_range and top >= _LEAST_STATED and (about or not _BUSINESS.search(near))):
+        told = top >= _LEAST_STATED or (about and _AFTER.match(after) is not None)
+        if against and not (is_range and told and (about or not _BUSINESS.search(near))):
             return None
         if not is_range and not about and period is None:
             return None

@@ -44,6 +44,10 @@ _MANAGER = re.compile(
     r"|\bchief \w+ officer\b"
 )
 """Titles of people who have people; a product manager has a product."""
+_MANAGES_ENGINEERS = re.compile(
+    r"\b(?:engineering|development|software|data|qa|devops|platform|security|technical) manager\b|\bmanager,? (?:of )?"
+    r"(?:software |data |platform |product )?engineering\b"
+)
 _BODY = re.compile(
     r"\b(?P<senior>senior|sr\.)|\b(?P<junior>junior|jr\.|entry[- ]level)|\b(?P<mid>mid[- ]level)"
     r"|\b(?P<staff>staff)|\b(?P<principal>principal)|\b(?P<lead>lead)\b"
@@ -59,6 +63,8 @@ def seniority_of(document: Document, years: int | None, *, guess: bool) -> Value
     found = {one.lastgroup: one.group() for one in _TITLE.finditer(low)}
     if _SEMI.search(low):
         return Value("mid", "title", document.title)
+    if not found and _MANAGES_ENGINEERS.search(low):
+        return Value("lead", "title", document.title)
     for name in _ORDER:
         if name in found:
             return Value(name, "title", document.title)

@@ -17,6 +17,15 @@ _CONTRACT = re.compile(
 )
 _PART = re.compile(r"\b(?:part[- ]time|teilzeit|temps partiel|parttime|media jornada)\b")
 _FULL = re.compile(r"\b(?:full[- ]time|vollzeit|temps plein|cdi|permanent)\b")
+_ASSIGNMENT = re.compile(
+    r"\bduration ?: ?(?:\d+ ?\+? ?(?:months?|weeks?|years?)|long[- ]term)|\bon (?:a )?w-?2\b(?! employ)|\bw-?2 only\b"
+    r"|\b(?:c2c|corp[- ]to[- ]corp|1099) (?:or|/|and) w-?2\b|\b(?:\d{1,2}|three|six|nine|twelve)[- ]months? "
+    r"(?:assignment|engagement|project)\b"
+)
+"""Wordings of agencies for work with an end."""
+_SHARE = re.compile(
+    r"\d ?% (?:of |in )?(?:the )?(?:company |common )?(?:options|shares|stock|ownership|of the company)\b"
+)
 _OUTSIDE: frozenset[Section] = frozenset({"benefits", "legal"})
 
 
@@ -30,6 +39,9 @@ def employment_of(document: Document, *, guess: bool) -> Value:
     ):
         if pattern.search(title):
             return Value(value, "title", document.title)
+    assignment = _ASSIGNMENT.search(document.low, document.begin)
+    if assignment is not None:
+        return Value("contract", "text says so", document.quote(assignment.start(), assignment.end()))
     hits = {cue: document.first(cue, without=_OUTSIDE) for cue in ("contract", "part-time", "full-time")}
     for cue in ("contract", "part-time", "full-time"):
         hit = hits[cue]
@@ -46,6 +58,9 @@ def contract_of(employment: Value) -> Value:
 
 def equity_of(document: Document) -> Value:
     hit = document.first("equity")
+    share = _SHARE.search(document.low, document.begin) if hit is None else None
+    if share is not None:
+        return Value(True, "text says so", document.quote(share.start(), share.end()))
     if hit is None:
         return Value(False, "not stated")
     return Value(True, "text says so", document.quote(hit.start, hit.end))

@@ -52,6 +52,8 @@ _ZONES = (
     (r"jst|japan time", 9.0),
     (r"aest|aedt|australian eastern(?: standard)? time|sydney time", 10.0),
 )
+_COUNTRY_CODES = {"pt", "mt", "ist", "wet", "est"}
+"""Zones that are something else in a location: Portugal, Malta, Istanbul, Estonia."""
 _NAMED = re.compile(
     r"\b(?:(?P<base>utc|gmt) ?(?P<sign>[+-]) ?(?P<hours>\d{1,2})(?::?(?P<minutes>30|45))?|"
     + "|".join(f"(?P<z{index}>{words})" for index, (words, _) in enumerate(_ZONES))
@@ -103,6 +105,11 @@ def _days_in_office(document: Document) -> Value | None:
             if days is not None and document.section(hit.start) not in {"legal", "benefits"}:
                 kind = "onsite" if days["days"] in {"5", "five"} else "hybrid"
                 return Value(kind, "days in the office", document.quote(hit.start, hit.end))
+    for hit in document.cues.get("remote", ()):
+        begin, end = document.sentence(hit.start)
+        days = _DAYS.search(document.low, max(begin, hit.start - 35), min(end, hit.end + 35))
+        if days is not None and days["days"] not in {"5", "five"} and document.section(hit.start) != "legal":
+            return Value("hybrid", "days at home", document.quote(hit.start, hit.end))
     for hit in document.cues.get("hybrid", ()):
         phrase = document.low[hit.start : hit.end]
         if "day" in phrase or "commut" in phrase or "structured" in document.low[max(0, hit.start - 12) : hit.start]:
@@ -135,6 +142,10 @@ def city_value(document: Document, arrangement: str) -> Value:
 
 def timezone_of(document: Document, arrangement: str) -> Value:
     """Hours from UTC: a zone that the text asks for, else the office's where one has to be there."""
+    for location in document.locations:
+        zones = [one for one in _NAMED.finditer(folded(location)) if one.group() not in _COUNTRY_CODES]
+        if len(zones) == 1:
+            return Value(_offset(zones[0]), "location field", location)
     place, field = city_of(document.locations)
     there = arrangement in {"hybrid", "onsite"}
     if there and place is not None and place.offset is not None:
@@ -166,14 +177,14 @@ def _plain(offset: float) -> float | int:
     return int(offset) if offset == int(offset) else offset
 
 
-def timezone_flexible(document: Document, arrangement: str, *, guess: bool) -> Value:
+def timezone_flexible(document: Document, arrangement: str, *, zone: bool = False, guess: bool) -> Value:
     for location in document.locations:
         if _WORLD.search(folded(location)):
             return Value(True, "location field", location)
     hit = document.first("anywhere")
     if hit is not None and arrangement in {"remote", "unknown"}:
         return Value(True, "text says so", document.quote(hit.start, hit.end))
-    if guess and arrangement == "remote" and not _region(document):
+    if guess and arrangement == "remote" and not zone and not _region(document):
         return Value(True, "guess: remote without a country", "")
     return Value(False, "not stated")
 
