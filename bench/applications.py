@@ -20,10 +20,10 @@ from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck
 from interlock.apps.jobs.autoapply.documents.packet import Packet, file_hashes
 from interlock.apps.jobs.autoapply.documents.preparing import prepare
 from interlock.apps.jobs.finder.matching import match_posting
-from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.sources import adapter_of
 from interlock.apps.jobs.finder.sources.answer import Answer
 

@@ -17,13 +17,13 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import long_postings
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.filtering import filter_posting
+from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.matching import match_posting
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.reading.plain import plain
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.finder.sources import adapter_of
 from interlock.apps.jobs.finder.sources.answer import Answer
 from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
 
 NOW = datetime(2026, 8, 10, 12, tzinfo=UTC)
 UUID = "0b8ff6f2-4c1e-4b0e-9a55-5c3f6d9f2a10"

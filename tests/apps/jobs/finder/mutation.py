@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 
 JUNK: list[Any] = [
     None,

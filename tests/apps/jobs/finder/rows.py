@@ -11,11 +11,11 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.filtering import filter_posting
+from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.matching import match_posting
-from interlock.apps.jobs.finder.profile_file import check_profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
 from interlock.apps.jobs.finder.records.companies import CompanyRow
 from interlock.apps.jobs.finder.records.sources import SourceRow

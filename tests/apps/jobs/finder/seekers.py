@@ -7,9 +7,9 @@ from typing import Any
 
 from interlock.apps.jobs.finder.filtering import FilterResult, filter_posting
 from interlock.apps.jobs.finder.matching import MatchResult, match_posting
-from interlock.apps.jobs.finder.profile_file import check_profile
-from interlock.apps.jobs.finder.read_posting import posting_of
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import posting_of
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 PROFILE: dict[str, Any] = {

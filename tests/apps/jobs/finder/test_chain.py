@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.records import companies, sources
 from interlock.apps.jobs.settings import ApiKey, JobsSettings
 from interlock.apps.jobs.tables import company as C

@@ -8,7 +8,7 @@ import pytest
 
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.profiles.profile import Profile
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.steps.digest import send_digest
 from interlock.apps.jobs.settings import JobsSettings

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlock.apps.jobs.finder.profile_file import sample
+from interlock.apps.jobs.finder.profiles.profile_file import sample
 from interlock.apps.jobs.world import World
 from interlock.store import open_store
 from tests.apps.jobs.finder.rows import Finder, open_finder

@@ -9,8 +9,8 @@ from uuid import UUID
 import orjson
 import pytest
 
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.fetching import raw
+from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.parse_again import Reading, read_again, store
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlock.apps.jobs.commands import app
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources import SYSTEMS
 from interlock.machine import InterlockError
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from interlock.apps.jobs.commands import app
-from interlock.apps.jobs.finder.profile_file import sample
-from interlock.apps.jobs.finder.read_posting import posting_of
+from interlock.apps.jobs.finder.postings.read_posting import posting_of
+from interlock.apps.jobs.finder.profiles.profile_file import sample
 from interlock.machine import InterlockError
 
 from .seekers import ROW, row

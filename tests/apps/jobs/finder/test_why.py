@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.apps.jobs.finder.filtering.checks import CHECKS
-from interlock.apps.jobs.finder.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.apps.jobs.finder.records import sources
 from interlock.apps.jobs.finder.records.what_if import Preview, what_if
 from interlock.apps.jobs.finder.records.why import Why, why

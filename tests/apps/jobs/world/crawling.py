@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources import adapter_of
 from interlock.apps.jobs.finder.sources.adapter import Adapter
 from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request

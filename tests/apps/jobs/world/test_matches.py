@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.scoring import score_row
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.finder.sources.detection import sources_in
 from interlock.apps.jobs.world import World
 from interlock.apps.jobs.world.exchange import KEY

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources.cleaning import line
 from interlock.apps.jobs.world import World
 from interlock.apps.jobs.world.catalogue import BOARDS

@@ -31,7 +31,7 @@ from interlock.apps.jobs.autoapply.rules import (
 )
 from interlock.apps.jobs.autoapply.rules.limits import SEEKER_A_DAY, WEEK
 from interlock.apps.jobs.finder.intake import NotPossible, posting_in
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import companies, profiles
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.steps.listings import claim_name

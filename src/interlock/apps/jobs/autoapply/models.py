@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from interlock.apps.jobs.finder.keys import company_key, fold
+from interlock.apps.jobs.finder.identity.keys import company_key, fold
 
 
 class WithdrawReason(StrEnum):

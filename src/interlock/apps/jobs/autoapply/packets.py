@@ -24,11 +24,11 @@ from interlock.apps.jobs.autoapply.documents.preparing import Documents
 from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter
 from interlock.apps.jobs.autoapply.submission import Adapter, FilledForm
 from interlock.apps.jobs.autoapply.submission.values import media_type
-from interlock.apps.jobs.finder.posting import Posting, Question
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.engine import Unreadable, artifacts
 from interlock.machine import WorkError
 

@@ -12,7 +12,7 @@ from interlock.apps.jobs.autoapply.records import applications, rules
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
 from interlock.apps.jobs.autoapply.rules import ApplyRule, Candidate, RuleError, check_rule, preview
 from interlock.apps.jobs.finder.intake import NotPossible
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.tables import posting as P

@@ -32,7 +32,7 @@ def init(
     from interlock.machine.extras import require
 
     require("jobs", "yaml")
-    from interlock.apps.jobs.finder.profile_file import sample as sample_text
+    from interlock.apps.jobs.finder.profiles.profile_file import sample as sample_text
 
     if sample and (resume is not None or no_input):
         raise InterlockError("--sample stands alone; leave out --resume and --no-input")
@@ -50,8 +50,8 @@ def init(
 def _asked(resume: Path | None, no_input: bool) -> str:
     """The profile of a resume and of answers, as YAML."""
     from interlock.apps.jobs.commands.questions import ask_all, without_nameless
-    from interlock.apps.jobs.finder.profile_file import check_profile
-    from interlock.apps.jobs.finder.profile_writer import written
+    from interlock.apps.jobs.finder.profiles.profile_file import check_profile
+    from interlock.apps.jobs.finder.profiles.profile_writer import written
     from interlock.machine import InterlockError
 
     if not no_input and not sys.stdin.isatty():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import typer
 
-from interlock.apps.jobs.finder.profile_file import ProfileError, check_profile
+from interlock.apps.jobs.finder.profiles.profile_file import ProfileError, check_profile
 
 NOTHING = "-"
 """The answer that clears a default."""

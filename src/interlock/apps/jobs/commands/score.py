@@ -31,10 +31,10 @@ def score(
 
     require("jobs", "yaml", "ahocorasick")
     from interlock.apps.jobs.commands.parse import moment
-    from interlock.apps.jobs.finder.profile_file import read_profile
+    from interlock.apps.jobs.finder.profiles.profile_file import read_profile
+    from interlock.apps.jobs.finder.profiles.seeker import Seeker
     from interlock.apps.jobs.finder.reading.evaluate import rows
     from interlock.apps.jobs.finder.scoring import score_row
-    from interlock.apps.jobs.finder.seeker import Seeker
 
     if profile is None:
         from interlock.config import load

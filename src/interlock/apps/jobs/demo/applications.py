@@ -37,7 +37,7 @@ from interlock.apps.jobs.autoapply.machine import (
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.worker_claim import hold_job
 from interlock.apps.jobs.demo.postings import title
-from interlock.apps.jobs.finder.posting import Question as Asked
+from interlock.apps.jobs.finder.postings.posting import Question as Asked
 from interlock.apps.jobs.tables import applied, posting
 from interlock.demo import MARA, Pace, Part, Scene
 from interlock.demo.names import company_name, slug

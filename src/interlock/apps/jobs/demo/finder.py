@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.records import profiles, sources
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.world import World

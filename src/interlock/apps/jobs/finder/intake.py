@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from interlock.apps.jobs.finder.dedupe import posting_key
-from interlock.apps.jobs.finder.keys import company_key
+from interlock.apps.jobs.finder.geography.places import places
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, url_key, web_url
 from interlock.apps.jobs.finder.machine import PENDING, company, listing, source
 from interlock.apps.jobs.finder.models import ListingStage, SourceStage
-from interlock.apps.jobs.finder.places import places
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting, Salary
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Salary
+from interlock.apps.jobs.finder.profiles.profile import Profile
 from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
 from interlock.apps.jobs.finder.records.companies import CompanyRow
 from interlock.apps.jobs.finder.records.postings import PostingRow, SeenPosting
@@ -26,7 +27,6 @@ from interlock.apps.jobs.finder.sources.adapter import with_missing
 from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of, visible
 from interlock.apps.jobs.finder.sources.dates import read_date
 from interlock.apps.jobs.finder.sources.detection import detect
-from interlock.apps.jobs.finder.urls import canonical_url, registered_domain, url_key, web_url
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.engine import Instance, InvalidData, KeyTaken, NotFound, Refused, reviews
 from interlock.engine.application import SYSTEM_ACTOR, Unit, create, find, find_by_key, fire, instances

@@ -15,9 +15,9 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.dedupe import posting_key
 from interlock.apps.jobs.finder.fetching import raw
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.records.sources import SourceRow

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
+from interlock.apps.jobs.finder.identity.urls import canonical_url
 from interlock.apps.jobs.finder.sources.detection import detect
-from interlock.apps.jobs.finder.urls import canonical_url
 from interlock.engine import InvalidData
 
 Kind = Literal["company", "source", "listing"]

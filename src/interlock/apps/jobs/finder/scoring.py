@@ -8,8 +8,8 @@ from typing import Any
 
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.matching import fresh, match_posting
-from interlock.apps.jobs.finder.read_posting import posting_of
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import posting_of
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 
 def score_row(row: Mapping[str, Any], seeker: Seeker, now: datetime) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from html import escape
 from typing import Any, Literal
 
-from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.identity.keys import fold
 
 HEADINGS = {
     "en": ("What you will do", "What you bring", "Nice to have"),

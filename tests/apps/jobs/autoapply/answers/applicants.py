@@ -6,8 +6,8 @@ from datetime import date
 from typing import Any
 
 from interlock.apps.jobs.autoapply.answers import Answer, Applicant, FormContext, resolve
-from interlock.apps.jobs.finder.posting import Question
-from interlock.apps.jobs.finder.profile_file import check_profile
+from interlock.apps.jobs.finder.postings.posting import Question
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 
 TODAY = date(2026, 5, 20)
 PROFILE: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 from interlock.apps.jobs.autoapply.answers import form_of
 from interlock.apps.jobs.autoapply.answers.forms import FIXED
 from interlock.apps.jobs.autoapply.answers.system_fields import SYSTEM_FIELDS
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Question
 
 
 def posting(ats: str, *questions: Question) -> Posting:

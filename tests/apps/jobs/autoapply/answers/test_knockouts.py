@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interlock.apps.jobs.autoapply.answers import Applicant, FormContext, knockouts, resolve_form
-from interlock.apps.jobs.finder.read_posting import posting_of
+from interlock.apps.jobs.finder.postings.read_posting import posting_of
 from tests.apps.jobs.autoapply.answers.applicants import FORM, WHO, applicant, ask
 from tests.apps.jobs.finder.seekers import row
 

@@ -11,7 +11,7 @@ from interlock.apps.jobs.autoapply.answers import Answer, AnswerError, SavedAnsw
 from interlock.apps.jobs.autoapply.answers.fields import field_of, fields
 from interlock.apps.jobs.autoapply.answers.formats import fit
 from interlock.apps.jobs.autoapply.answers.labels import label_key
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.postings.posting import Question
 from tests.apps.jobs.autoapply.answers.applicants import FORM, applicant, ask
 
 TYPES = ["text", "long", "number", "date", "bool", "single", "multi", "file", "consent", "demographic"]

@@ -11,7 +11,7 @@ from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.cards import Card
 from interlock.apps.jobs.autoapply.board.stages import Stage
 from interlock.apps.jobs.autoapply.records import applications
-from interlock.apps.jobs.finder.keys import company_key
+from interlock.apps.jobs.finder.identity.keys import company_key
 from interlock.engine import Engine
 from interlock.engine.application import Unit
 from interlock.machine import OWNER, Actor

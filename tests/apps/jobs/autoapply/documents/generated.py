@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from interlock.apps.jobs.finder.read_posting import ReadPosting, posting_of
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting, posting_of
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from tests.apps.jobs.autoapply.documents.made import ROW, seeker
 
 FIRST = ("Kelp", "Möwe", "Łódź", "Nguyễn", "São", "Ærø", "Hafen", "Zürich", "Ökonomie", "Brontë", "Ñandú", "Škoda")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from interlock.apps.jobs.finder.matching import MatchResult, match_posting
-from interlock.apps.jobs.finder.profile_file import check_profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting, posting_of
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting, posting_of
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 PROFILE: dict[str, Any] = {
     "identity": {

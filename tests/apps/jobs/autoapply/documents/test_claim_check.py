@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from interlock.apps.jobs.autoapply.documents import tailor, write_letter
 from interlock.apps.jobs.autoapply.documents.claim_check import LONGEST, ClaimCheck, ClaimFinding, check_claims
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from tests.apps.jobs.autoapply.documents.made import POSTING, SEEKER, match, posting, seeker
 
 CHECK = ClaimCheck(SEEKER, POSTING)

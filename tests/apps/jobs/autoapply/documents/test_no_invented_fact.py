@@ -28,8 +28,8 @@ from interlock.apps.jobs.autoapply.documents.rendering import (
 )
 from interlock.apps.jobs.autoapply.documents.values import Line, shown, value_at
 from interlock.apps.jobs.autoapply.documents.wording import our_words
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 from .generated import LIES, lies, postings, profiles
 from .made import POSTING, SEEKER, match, posting, seeker

@@ -13,8 +13,8 @@ from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
 from interlock.apps.jobs.autoapply.documents.tailoring import NoName
 from interlock.apps.jobs.autoapply.documents.values import shown, value_at
 from interlock.apps.jobs.autoapply.documents.wording import our_words
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from tests.apps.jobs.autoapply.documents.made import POSTING, SEEKER, match, posting, seeker
 
 

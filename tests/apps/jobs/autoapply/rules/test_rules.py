@@ -10,8 +10,8 @@ import pytest
 
 from interlock.apps.jobs.autoapply.rules import Candidate, RuleError, Usage, check_rule, judge, preview
 from interlock.apps.jobs.autoapply.rules.judge import CRITERIA
-from interlock.apps.jobs.finder.posting import PostingState
-from interlock.apps.jobs.finder.read_posting import ReadPosting, posting_of
+from interlock.apps.jobs.finder.postings.posting import PostingState
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting, posting_of
 from tests.apps.jobs.finder.seekers import NOW, row
 
 WEDNESDAY = NOW

@@ -11,7 +11,7 @@ from interlock.apps.jobs.autoapply.errors import SiteUnreachable
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, seekers
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.engine import LeaseTaken, leases
 from interlock.machine import OWNER, Actor, Fail
 from tests.apps.jobs.autoapply.applicant import ANN, HERE, Applicant

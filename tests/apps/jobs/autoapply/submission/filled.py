@@ -7,7 +7,7 @@ from typing import Any
 
 from interlock.apps.jobs.autoapply.documents.packet import Packet, file_hashes
 from interlock.apps.jobs.autoapply.submission.values import FilledForm
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Question
 
 FILES = {"resume.pdf": b"%PDF-1.7 a resume", "letter.pdf": b"%PDF-1.7 a letter"}
 NAME, EMAIL = "Robin Vale", "robin.vale@example.org"

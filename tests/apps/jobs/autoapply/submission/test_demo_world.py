@@ -26,8 +26,8 @@ from interlock.apps.jobs.autoapply.submission import (
     adapter_for,
     deliver,
 )
-from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.profile_file import check_profile
+from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
 

@@ -31,7 +31,7 @@ from interlock.apps.jobs.autoapply.submission import (
     adapter_for,
     deliver,
 )
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.settings import JobsSettings
 from tests.apps.jobs.finder.fetching.site import HOLD, Asked, Site, answer, running
 

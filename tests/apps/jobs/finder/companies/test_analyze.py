@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.companies import (
     Analysis,
     Completeness,
@@ -24,8 +23,9 @@ from interlock.apps.jobs.finder.companies import (
     tier_of,
 )
 from interlock.apps.jobs.finder.companies.boards import board_url
-from interlock.apps.jobs.finder.profile_file import check_profile
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.sources.detection import detect
 
 from .websites import BRAMBLE, LIGHTHOUSE, PAGES

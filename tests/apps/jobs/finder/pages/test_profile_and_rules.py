@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import unescape
 
 from interlock.apps.jobs.finder.pages.profile import as_yaml
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.records import profiles
 from tests.apps.jobs.finder.pages.conftest import Finder
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.apps.jobs.finder.pages.wording import SHOWN_REASONS, pay, reasons, web_address
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting, Salary
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Salary
 from tests.apps.jobs.finder.seekers import filtered, matched
 
 

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from interlock.apps.jobs.commands import app
 from interlock.apps.jobs.commands.questions import QUESTIONS, ask_all
-from interlock.apps.jobs.finder.profile_file import check_profile, parse_profile, read_profile, sample
-from interlock.apps.jobs.finder.profile_writer import written
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile, parse_profile, read_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_writer import written
 from interlock.machine import InterlockError
 
 from . import made

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interlock.apps.jobs.finder.profile_file import check_profile
+from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.apps.jobs.finder.resume import Draft, ResumeError, read_resume
 from interlock.apps.jobs.finder.resume.dates import period_in, without_dates
 from interlock.apps.jobs.finder.resume.draft import draft_of

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from interlock.apps.jobs.finder import intake
-from interlock.apps.jobs.finder.profile_file import parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.records import postings, profiles
 from interlock.apps.jobs.finder.steps import duties
 from interlock.people import OPERATORS

@@ -10,8 +10,8 @@ from interlock.apps.jobs.autoapply.answers.fields import field_of_label
 from interlock.apps.jobs.autoapply.answers.formats import fit
 from interlock.apps.jobs.autoapply.answers.labels import is_cut, label_key, likeness
 from interlock.apps.jobs.autoapply.answers.values import FormContext, Value
-from interlock.apps.jobs.finder.keys import word_list
-from interlock.apps.jobs.finder.posting import Frozen, Question
+from interlock.apps.jobs.finder.identity.keys import word_list
+from interlock.apps.jobs.finder.postings.posting import Frozen, Question
 from interlock.machine import InterlockError
 
 ALIKE = 0.75

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interlock.apps.jobs.autoapply.answers.labels import label_words
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
 
 _LEVELS: tuple[tuple[int, frozenset[str]], ...] = (
     (5, word_list("phd doctorate doctoral dphil promotion doktor doktorat dr")),

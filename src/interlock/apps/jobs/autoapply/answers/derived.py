@@ -11,12 +11,12 @@ from interlock.apps.jobs.autoapply.answers.labels import countries_named, label_
 from interlock.apps.jobs.autoapply.answers.options import truth
 from interlock.apps.jobs.autoapply.answers.profile_values import Found, highest
 from interlock.apps.jobs.autoapply.answers.values import FormContext
-from interlock.apps.jobs.finder.keys import fold, word_list
-from interlock.apps.jobs.finder.places import REGIONS, place
-from interlock.apps.jobs.finder.posting import Question
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.geography.places import REGIONS, place
+from interlock.apps.jobs.finder.identity.keys import fold, word_list
+from interlock.apps.jobs.finder.postings.posting import Question
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import skill_name
 from interlock.apps.jobs.finder.reading import Source, read
-from interlock.apps.jobs.finder.seeker import skill_name
 
 LONGEST = 300
 """Characters of a label that a rule reads. A longer one asks several things at once."""

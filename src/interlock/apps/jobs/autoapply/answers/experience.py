@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from interlock.apps.jobs.finder.profile import Employment, Profile
-from interlock.apps.jobs.finder.seeker import skill_name
+from interlock.apps.jobs.finder.profiles.profile import Employment, Profile
+from interlock.apps.jobs.finder.profiles.seeker import skill_name
 
 MID_YEAR = 7
 """The month of a date that is only a year, at both ends: 2021 to 2023 are two years."""

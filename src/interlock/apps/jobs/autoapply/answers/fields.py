@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from interlock.apps.jobs.autoapply.answers.labels import country_words, label_words
 from interlock.apps.jobs.autoapply.answers.system_fields import SYSTEM_FIELDS
-from interlock.apps.jobs.finder.keys import word_list
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.identity.keys import word_list
+from interlock.apps.jobs.finder.postings.posting import Question
 
 Sensitive = Literal["choice", "exact"]
 """Answered from a stored choice only: for the field or the very question (`choice`), or for the very question

@@ -11,7 +11,7 @@ import phonenumbers
 from interlock.apps.jobs.autoapply.answers.labels import label_key
 from interlock.apps.jobs.autoapply.answers.options import DECLINE, choose, truth
 from interlock.apps.jobs.autoapply.answers.values import FormContext, Value
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.postings.posting import Question
 
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%d. %B %Y", "%B %d, %Y", "%d %B %Y", "%d %b %Y", "%b %d, %Y")
 """Spellings of a date with one meaning. 04/07/2026 has two and is not read."""

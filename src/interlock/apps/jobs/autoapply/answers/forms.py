@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock.apps.jobs.autoapply.answers.fields import field_of
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.finder.sources.row import Row
 
 LABEL = 5000

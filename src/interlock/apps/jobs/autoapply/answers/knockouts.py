@@ -12,9 +12,9 @@ from interlock.apps.jobs.autoapply.answers.fields import field_of
 from interlock.apps.jobs.autoapply.answers.formats import read_number
 from interlock.apps.jobs.autoapply.answers.options import truth
 from interlock.apps.jobs.autoapply.answers.values import Answer, Answered, FormContext
-from interlock.apps.jobs.finder.posting import PER_YEAR, Question
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.posting import PER_YEAR, Question
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile import Profile
 
 Kind = Literal["authorisation", "sponsorship", "experience", "degree", "location", "salary"]
 _FIELDS: dict[str, tuple[Kind, bool]] = {

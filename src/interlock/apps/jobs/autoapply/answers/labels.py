@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha256
 
-from interlock.apps.jobs.finder.keys import word_list, words
-from interlock.apps.jobs.finder.places import COUNTRIES
+from interlock.apps.jobs.finder.geography.places import COUNTRIES
+from interlock.apps.jobs.finder.identity.keys import word_list, words
 
 LONGEST = 20_000
 """Characters of a label that are read. A longer one is answered by a person."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from interlock.apps.jobs.autoapply.answers.degrees import degree_level
 from interlock.apps.jobs.autoapply.answers.labels import label_key, label_words
-from interlock.apps.jobs.finder.keys import word_list
-from interlock.apps.jobs.finder.places import REGIONS, country_code
+from interlock.apps.jobs.finder.geography.places import REGIONS, country_code
+from interlock.apps.jobs.finder.identity.keys import word_list
 
 YES = word_list("yes ja oui true y wahr")
 NO = word_list("no nein non false n falsch")

@@ -11,9 +11,9 @@ from interlock.apps.jobs.autoapply.answers.experience import total_years
 from interlock.apps.jobs.autoapply.answers.formats import phone
 from interlock.apps.jobs.autoapply.answers.labels import countries_named
 from interlock.apps.jobs.autoapply.answers.values import FormContext, Value
-from interlock.apps.jobs.finder.place_names import place_names
-from interlock.apps.jobs.finder.posting import Question
-from interlock.apps.jobs.finder.profile import Education, Employment, Profile, WorkAuthorisation
+from interlock.apps.jobs.finder.geography.place_names import place_names
+from interlock.apps.jobs.finder.postings.posting import Question
+from interlock.apps.jobs.finder.profiles.profile import Education, Employment, Profile, WorkAuthorisation
 
 
 class Found(NamedTuple):

@@ -21,8 +21,8 @@ from interlock.apps.jobs.autoapply.answers.labels import is_cut, label_key, nega
 from interlock.apps.jobs.autoapply.answers.options import DECLINE, truth
 from interlock.apps.jobs.autoapply.answers.profile_values import value_of
 from interlock.apps.jobs.autoapply.answers.values import Answer, Answered, Applicant, FormContext, Origin, Value
-from interlock.apps.jobs.finder.posting import Question
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.postings.posting import Question
+from interlock.apps.jobs.finder.profiles.profile import Profile
 
 DOCUMENTS = frozenset({"resume", "cover_letter", "transcript", "photo", "portfolio", "certifications"})
 _BY = {"id": 1.0, "label": 0.95, "type": 0.95, "none": 0.9}

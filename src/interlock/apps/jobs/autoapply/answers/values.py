@@ -8,9 +8,9 @@ from datetime import date
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from interlock.apps.jobs.finder.keys import company_key
-from interlock.apps.jobs.finder.posting import Frozen, Posting, Question
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.postings.posting import Frozen, Posting, Question
+from interlock.apps.jobs.finder.profiles.profile import Profile
 
 if TYPE_CHECKING:
     from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer

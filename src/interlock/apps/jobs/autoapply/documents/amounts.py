@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from interlock.apps.jobs.autoapply.documents.text_view import TextView, Token
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
 
 _NUMBER = re.compile(r"\d[\d.,']*")
 _GROUPED = re.compile(r"\d{1,3}(?:[.,']\d{3})+")

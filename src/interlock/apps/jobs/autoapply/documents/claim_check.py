@@ -19,11 +19,11 @@ from interlock.apps.jobs.autoapply.documents.known_facts import KnownFacts
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
 from interlock.apps.jobs.autoapply.documents.text_view import TextView, Token, phrase
 from interlock.apps.jobs.autoapply.documents.values import language_for
-from interlock.apps.jobs.finder.keys import company_key, word_list
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.identity.keys import company_key, word_list
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.reading.vocabulary import Spotted, spot
-from interlock.apps.jobs.finder.seeker import Seeker
 
 Kind = Literal[
     "placeholder",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.keys import fold, word_list
+from interlock.apps.jobs.finder.identity.keys import fold, word_list
 
 NOUNS = word_list("""
     accountant administrator administratorin analyst analystin architect architekt architektin artist attorney auditor

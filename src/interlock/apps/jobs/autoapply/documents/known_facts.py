@@ -11,10 +11,10 @@ from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
 from interlock.apps.jobs.autoapply.documents.text_view import TextView, phrase
 from interlock.apps.jobs.autoapply.documents.values import shown
 from interlock.apps.jobs.autoapply.documents.wording import HEADINGS, PHRASES
-from interlock.apps.jobs.finder.keys import company_key
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, skill_name
 from interlock.apps.jobs.finder.reading.vocabulary import spot
-from interlock.apps.jobs.finder.seeker import Seeker, skill_name
 
 UNSAID = {"salary", "stop_list", "unwanted_skills", "never_say", "filter", "match", "company_size", "answers"}
 """Parts of the profile that are no facts about the person for others to read."""

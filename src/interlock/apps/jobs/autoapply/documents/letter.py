@@ -16,8 +16,8 @@ from interlock.apps.jobs.autoapply.documents.values import (
     value_at,
 )
 from interlock.apps.jobs.autoapply.documents.wording import PHRASES
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker, skill_name
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, skill_name
 
 MOST_FACTS = 3
 MOST_SKILLS = 6

@@ -16,9 +16,9 @@ from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
 from interlock.apps.jobs.autoapply.documents.tailoring import Choice
 from interlock.apps.jobs.autoapply.documents.values import DroppedText, clean, language_for
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.worker import Task
 
 MOST_TEXT = 20_000

@@ -11,8 +11,8 @@ from interlock import ai
 from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of, write_letter
 from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter, Line, Piece, clean
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.worker import Task
 
 MOST_TEXT = 20_000

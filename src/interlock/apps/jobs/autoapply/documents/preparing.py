@@ -11,8 +11,8 @@ from interlock.apps.jobs.autoapply.documents.rendering import TooLong, letter_do
 from interlock.apps.jobs.autoapply.documents.tailoring import Choice, tailor
 from interlock.apps.jobs.autoapply.documents.values import Letter, TailoredResume
 from interlock.apps.jobs.finder.matching import MatchResult
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 FILLS = (1.0, 0.85, 0.7, 0.5, 0.3)
 """Shares of the pages that are tried, because lines are only estimated before they are set."""

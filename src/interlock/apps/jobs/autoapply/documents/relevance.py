@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from interlock.apps.jobs.finder.demands import Level
-from interlock.apps.jobs.finder.keys import word_list, words
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.identity.keys import word_list, words
+from interlock.apps.jobs.finder.postings.demands import Level
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.reading import Source, read
-from interlock.apps.jobs.finder.seeker import Seeker
 
 WORTH: Mapping[Level, float] = {"primary": 4, "required": 3, "preferred": 2, "mentioned": 1}
 A_WORD = 0.25

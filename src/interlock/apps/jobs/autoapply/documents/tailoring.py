@@ -26,10 +26,10 @@ from interlock.apps.jobs.autoapply.documents.values import (
     shown,
 )
 from interlock.apps.jobs.autoapply.documents.wording import PHRASES, UNTIL
-from interlock.apps.jobs.finder.keys import words
+from interlock.apps.jobs.finder.identity.keys import words
 from interlock.apps.jobs.finder.matching import MatchResult
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker, skill_name
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, skill_name
 from interlock.machine import InterlockError
 
 LINES_OF_A_PAGE = 50

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from functools import cached_property
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.keys import WORD, fold
+from interlock.apps.jobs.finder.identity.keys import WORD, fold
 
 _BREAK = re.compile(r"[.!?:;]\s|\n|[\u2022\u2013\u2014]\s")
 _LAID_OUT = frozenset("\n\t\r ")

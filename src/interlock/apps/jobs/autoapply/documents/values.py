@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from interlock.apps.jobs.finder.profile import Profile
+from interlock.apps.jobs.finder.profiles.profile import Profile
 from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.sources.cleaning import UNSEEN
 

@@ -19,8 +19,8 @@ from interlock.apps.jobs.autoapply.records import applications
 from interlock.apps.jobs.autoapply.records.already_applied import lock_seeker
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED
 from interlock.apps.jobs.autoapply.records.imported import role_key
-from interlock.apps.jobs.finder.keys import company_key
-from interlock.apps.jobs.finder.urls import registered_domain, url_key
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.identity.urls import registered_domain, url_key
 from interlock.apps.jobs.tables import applied as T
 from interlock.apps.jobs.tables import posting as P
 from interlock.engine.application import Unit

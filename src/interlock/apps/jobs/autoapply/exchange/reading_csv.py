@@ -15,8 +15,8 @@ from typing import Literal
 
 from interlock.apps.jobs.autoapply.board.stages import Ending, Stage
 from interlock.apps.jobs.autoapply.documents.values import clean
-from interlock.apps.jobs.finder.keys import company_key, fold, title_key
-from interlock.apps.jobs.finder.urls import canonical_url
+from interlock.apps.jobs.finder.identity.keys import company_key, fold, title_key
+from interlock.apps.jobs.finder.identity.urls import canonical_url
 from interlock.machine import InterlockError
 
 MOST_BYTES = 5_000_000

@@ -12,7 +12,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from interlock.apps.jobs.autoapply.mail.message import Mail
-from interlock.apps.jobs.finder.keys import company_key, fold, title_key
+from interlock.apps.jobs.finder.identity.keys import company_key, fold, title_key
 from interlock.store import Micros, micros, span
 
 SYSTEM_DOMAINS = frozenset(

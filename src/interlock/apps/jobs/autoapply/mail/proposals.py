@@ -22,8 +22,8 @@ from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.board_tables import card as C
 from interlock.apps.jobs.board_tables import mail as R
 from interlock.apps.jobs.board_tables import proposal as P
+from interlock.apps.jobs.finder.identity.urls import registered_domain
 from interlock.apps.jobs.finder.intake import NotPossible
-from interlock.apps.jobs.finder.urls import registered_domain
 from interlock.apps.jobs.tables import applied as T
 from interlock.apps.jobs.tables import posting as J
 from interlock.engine import NotFound, Refused

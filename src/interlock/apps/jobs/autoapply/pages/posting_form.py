@@ -15,7 +15,7 @@ from interlock.apps.jobs.autoapply.submission import adapter_for
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.pages.cards import Card
 from interlock.apps.jobs.finder.pages.frame import JobsFrame
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.store import moment
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from interlock.apps.jobs.autoapply.models import ReviewReason
 from interlock.apps.jobs.autoapply.rules import ApplyRule
-from interlock.apps.jobs.finder.profile import WantedSalary
+from interlock.apps.jobs.finder.profiles.profile import WantedSalary
 
 KINDS = {
     "queued": "work",

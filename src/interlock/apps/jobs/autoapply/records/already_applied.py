@@ -14,7 +14,7 @@ from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.autoapply.records.imported import imported_before
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import APPLIED, QUEUED, job
-from interlock.apps.jobs.finder.dedupe import openings
+from interlock.apps.jobs.finder.identity.dedupe import openings
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.steps.listings import claim_name

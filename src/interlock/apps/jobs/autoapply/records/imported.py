@@ -8,7 +8,7 @@ from hashlib import sha256
 import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED
-from interlock.apps.jobs.finder.keys import group_key
+from interlock.apps.jobs.finder.identity.keys import group_key
 from interlock.apps.jobs.tables import applied as T
 from interlock.store import moment
 

@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from interlock.apps.jobs.finder.keys import company_key
-from interlock.apps.jobs.finder.places import is_work_model, place
-from interlock.apps.jobs.finder.profile import Entries, Part, Texts, WantedSalary
-from interlock.apps.jobs.finder.regions import countries_in
+from interlock.apps.jobs.finder.geography.places import is_work_model, place
+from interlock.apps.jobs.finder.geography.regions import countries_in
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.profiles.profile import Entries, Part, Texts, WantedSalary
 from interlock.machine import InterlockError
 
 PER_WEEK = 70

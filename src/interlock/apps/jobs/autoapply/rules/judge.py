@@ -10,14 +10,14 @@ from zoneinfo import ZoneInfo
 from interlock.apps.jobs.autoapply.rules.criteria import WEEKDAYS, ApplyRule
 from interlock.apps.jobs.autoapply.rules.decision import Check, Decision
 from interlock.apps.jobs.autoapply.rules.limits import SEEKER_A_DAY, Usage, limit_checks
-from interlock.apps.jobs.finder.dedupe import posting_key
-from interlock.apps.jobs.finder.keys import company_key, fold
+from interlock.apps.jobs.finder.geography.places import is_work_model, place
+from interlock.apps.jobs.finder.geography.regions import countries_in
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.identity.keys import company_key, fold
 from interlock.apps.jobs.finder.matching import MatchResult
-from interlock.apps.jobs.finder.places import is_work_model, place
-from interlock.apps.jobs.finder.posting import PER_YEAR, Location, PostingState, Workplace
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.regions import countries_in
-from interlock.apps.jobs.finder.seeker import any_of, same_city, skill_name, title_core
+from interlock.apps.jobs.finder.postings.posting import PER_YEAR, Location, PostingState, Workplace
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import any_of, same_city, skill_name, title_core
 
 SCORE_GAP = 20
 """A model's score further from the rules' than this needs a person before anything is sent."""

@@ -36,10 +36,10 @@ from interlock.apps.jobs.autoapply.submission import adapter_for
 from interlock.apps.jobs.autoapply.versions import work
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.matching import match_posting
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.records import postings, profiles
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.engine import Claim, artifacts
 from interlock.engine.application import Unit, require_claim

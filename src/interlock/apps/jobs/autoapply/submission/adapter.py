@@ -15,7 +15,7 @@ from interlock.apps.jobs.autoapply.submission.values import (
     Outcome,
     Problem,
 )
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 
 
 class Adapter(ABC):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from interlock.apps.jobs.finder.addresses import NAME, Address, address_of, private_address, slug
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.addresses import NAME, Address, address_of, private_address, slug
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources import SYSTEMS
 
 NAMED_BY_PEOPLE = {"ashby", "workday"}

@@ -13,7 +13,7 @@ from interlock.apps.jobs.autoapply.submission.sending import Sender
 from interlock.apps.jobs.autoapply.submission.systems import BY_PROGRAM
 from interlock.apps.jobs.autoapply.submission.systems.credentials import credential_for
 from interlock.apps.jobs.finder.fetching import Fetcher
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.store import Clock
 

@@ -28,7 +28,7 @@ from interlock.apps.jobs.autoapply.submission.values import (
     media_type,
 )
 from interlock.apps.jobs.finder.fetching import Dispatch
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 MOST_FIELDS = 200

@@ -22,7 +22,7 @@ from interlock.apps.jobs.autoapply.submission.values import (
     Problem,
     media_type,
 )
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 
 ADDRESS = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{2,63}){1,5}")
 ASKS = re.compile(

@@ -16,10 +16,10 @@ from urllib.parse import unquote
 
 from interlock.apps.jobs.autoapply.errors import InvalidJobUrl
 from interlock.apps.jobs.autoapply.submission.boards import board_of
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.dedupe import posting_key
 from interlock.apps.jobs.finder.fetching import Fetcher, FetchError, Forbidden
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources import adapter_of
 from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request, Verdict
 from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of

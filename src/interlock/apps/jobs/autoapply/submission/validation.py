@@ -12,7 +12,7 @@ from typing import Any
 
 from interlock.apps.jobs.autoapply.answers.formats import read_date
 from interlock.apps.jobs.autoapply.submission.values import FilledForm, Problem, media_type
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.postings.posting import Question
 
 MOST_FILE = 5_000_000
 """Bytes of one file; SmartRecruiters takes 2 MB, the others more."""

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from interlock.apps.jobs.autoapply.documents.packet import Packet
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 
 MEDIA_TYPES = {
     "pdf": "application/pdf",

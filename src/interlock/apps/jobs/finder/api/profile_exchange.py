@@ -9,8 +9,8 @@ import yaml  # type: ignore[import-untyped]
 from fastapi import Request
 from fastapi.responses import Response
 
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.profile_file import LONGEST, ProfileError, check_profile, parse_profile
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.profile_file import LONGEST, ProfileError, check_profile, parse_profile
 from interlock.http.problems import BadRequest
 
 YAML = "application/yaml"

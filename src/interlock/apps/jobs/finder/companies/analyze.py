@@ -21,7 +21,7 @@ from interlock.apps.jobs.finder.companies.tier import (
     tier_of,
 )
 from interlock.apps.jobs.finder.companies.values import FIELDS, Extracted
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 
 class Analysis(BaseModel):

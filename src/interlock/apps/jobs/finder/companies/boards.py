@@ -12,12 +12,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict
 
-from interlock.apps.jobs.finder.addresses import PLAYED, Address
 from interlock.apps.jobs.finder.companies.markup import MOST_CHARACTERS, CompanyPage
 from interlock.apps.jobs.finder.companies.values import quote_of
+from interlock.apps.jobs.finder.identity.addresses import PLAYED, Address
+from interlock.apps.jobs.finder.identity.urls import canonical_url
 from interlock.apps.jobs.finder.models import Confidence
 from interlock.apps.jobs.finder.sources.detection import boards_in, detect, sources_in
-from interlock.apps.jobs.finder.urls import canonical_url
 
 CONFIDENCE = {"greenhouse": Confidence.HIGH, "feed": Confidence.HIGH, "html": Confidence.LOW}
 MOST_BOARDS = 20

@@ -9,9 +9,9 @@ from interlock.apps.jobs.finder.companies.facts import founded_of, headquarters_
 from interlock.apps.jobs.finder.companies.markup import CompanyPage, read_page
 from interlock.apps.jobs.finder.companies.sections import about_of, section_of
 from interlock.apps.jobs.finder.companies.values import Extracted
-from interlock.apps.jobs.finder.keys import company_key
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.identity.urls import registered_domain
 from interlock.apps.jobs.finder.sources.cleaning import line
-from interlock.apps.jobs.finder.urls import registered_domain
 
 MOST_PAGES = 12
 LONGEST_NAME = 100

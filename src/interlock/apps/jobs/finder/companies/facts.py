@@ -13,8 +13,8 @@ from interlock.apps.jobs.finder.companies.industries import by_words
 from interlock.apps.jobs.finder.companies.markup import CompanyPage
 from interlock.apps.jobs.finder.companies.numbers import NUMBER, People, people_in, people_of
 from interlock.apps.jobs.finder.companies.values import Fact, quote_of
-from interlock.apps.jobs.finder.keys import company_key, fold, word_list
-from interlock.apps.jobs.finder.places import REGIONS, country_code
+from interlock.apps.jobs.finder.geography.places import REGIONS, country_code
+from interlock.apps.jobs.finder.identity.keys import company_key, fold, word_list
 from interlock.apps.jobs.finder.reading.places import city_of, country_of
 from interlock.apps.jobs.finder.sources.cleaning import line
 from interlock.apps.jobs.finder.sources.row import Row

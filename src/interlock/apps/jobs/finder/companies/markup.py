@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import nh3
 from selectolax.lexbor import LexborHTMLParser
 
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
+from interlock.apps.jobs.finder.identity.urls import web_url
 from interlock.apps.jobs.finder.reading.plain import plain
 from interlock.apps.jobs.finder.sources.cleaning import line, visible
 from interlock.apps.jobs.finder.sources.jsonld import objects_of
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
-from interlock.apps.jobs.finder.urls import web_url
 
 MOST_CHARACTERS = 2_000_000
 MOST_TEXT = 100_000

@@ -18,7 +18,7 @@ from interlock.apps.jobs.finder.companies.facts import size_in
 from interlock.apps.jobs.finder.companies.markup import CompanyPage
 from interlock.apps.jobs.finder.companies.sections import LONGEST
 from interlock.apps.jobs.finder.companies.values import FIELDS, Extracted, Fact, quote_of
-from interlock.apps.jobs.finder.keys import fold, word_list
+from interlock.apps.jobs.finder.identity.keys import fold, word_list
 from interlock.apps.jobs.finder.sources.cleaning import line, visible
 from interlock.worker import Task
 

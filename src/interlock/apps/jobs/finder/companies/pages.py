@@ -7,8 +7,8 @@ from collections.abc import Collection
 from urllib.parse import urlsplit, urlunsplit
 
 from interlock.apps.jobs.finder.companies.markup import read_page
-from interlock.apps.jobs.finder.keys import fold
-from interlock.apps.jobs.finder.urls import canonical_url
+from interlock.apps.jobs.finder.identity.keys import fold
+from interlock.apps.jobs.finder.identity.urls import canonical_url
 
 PATHS = ("/about", "/about-us", "/company", "/careers", "")
 """Paths below the website, in the order in which they are tried. The last one is the website itself."""

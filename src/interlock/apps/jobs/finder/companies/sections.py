@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from interlock.apps.jobs.finder.companies.markup import Block, CompanyPage, sentences
 from interlock.apps.jobs.finder.companies.values import Fact, quote_of
-from interlock.apps.jobs.finder.keys import company_key, fold
+from interlock.apps.jobs.finder.identity.keys import company_key, fold
 
 Kind = Literal["about", "culture", "mission"]
 LONGEST = 2000

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict
 from interlock.apps.jobs.finder.companies.markup import CompanyPage, sentences
 from interlock.apps.jobs.finder.companies.stack import Technology
 from interlock.apps.jobs.finder.companies.values import Extracted, quote_of
-from interlock.apps.jobs.finder.keys import fold
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location
-from interlock.apps.jobs.finder.seeker import Seeker, same_city
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.keys import fold
+from interlock.apps.jobs.finder.postings.posting import Location
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, same_city
 
 Tier = Literal["S", "A", "B", "C", "D"]
 Size = Literal["small", "medium", "large"]

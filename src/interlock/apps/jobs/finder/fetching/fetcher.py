@@ -13,7 +13,6 @@ import httpx2
 import orjson
 
 from interlock import __version__
-from interlock.apps.jobs.finder.addresses import HOSTS
 from interlock.apps.jobs.finder.fetching.connecting import CheckedNetwork, Dial, dial
 from interlock.apps.jobs.finder.fetching.decoding import ACCEPTED
 from interlock.apps.jobs.finder.fetching.errors import FetchError, Forbidden, HostBusy, TooManyRedirects
@@ -24,6 +23,7 @@ from interlock.apps.jobs.finder.fetching.pacing import MemoryPacer, Pacer, pause
 from interlock.apps.jobs.finder.fetching.robots import MOST_BYTES as MOST_ROBOTS
 from interlock.apps.jobs.finder.fetching.robots import PRODUCT, Robots
 from interlock.apps.jobs.finder.fetching.sending import MOST_ANSWER, Dispatch, NeverLeft, NotAnswered
+from interlock.apps.jobs.finder.identity.addresses import HOSTS
 from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.store import SECOND, Clock, SystemClock

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from interlock.apps.jobs.finder.filtering.result import Rejection, Strike
-from interlock.apps.jobs.finder.keys import fold
-from interlock.apps.jobs.finder.posting import Evidence
-from interlock.apps.jobs.finder.read_posting import LADDER, ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.identity.keys import fold
+from interlock.apps.jobs.finder.postings.posting import Evidence
+from interlock.apps.jobs.finder.postings.read_posting import LADDER, ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 _APART = re.compile(r"[^\w.+#]+|_|%[0-9a-f]{2}")
 """What stands between the words of an address."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from interlock.apps.jobs.finder.posting import Evidence
+from interlock.apps.jobs.finder.postings.posting import Evidence
 
 
 class Skipped(NamedTuple):

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from interlock.apps.jobs.finder.filtering.checks import CHECKS, WITHOUT_READING, Findings
 from interlock.apps.jobs.finder.filtering.result import FilterResult, Skipped
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 ALREADY = "the posting was already rejected"
 _ORDERED = tuple(CHECKS.items())

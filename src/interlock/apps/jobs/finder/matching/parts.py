@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.demands import Demand
-from interlock.apps.jobs.finder.posting import Evidence
-from interlock.apps.jobs.finder.read_posting import LADDER, ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker, title_core
+from interlock.apps.jobs.finder.postings.demands import Demand
+from interlock.apps.jobs.finder.postings.posting import Evidence
+from interlock.apps.jobs.finder.postings.read_posting import LADDER, ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, title_core
 
 MOST_NAMED = 12
 """Skills that an explanation names."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from interlock.apps.jobs.finder.demands import ORDER
-from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.matching.parts import Coverage
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Fact, Seeker
+from interlock.apps.jobs.finder.postings.demands import ORDER
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Fact, Seeker
 
 MOST_HIGHLIGHTS = 8
 MOST_PROJECTS = 4

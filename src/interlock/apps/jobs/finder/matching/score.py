@@ -10,9 +10,9 @@ from interlock.apps.jobs.finder.matching import parts as rules
 from interlock.apps.jobs.finder.matching.parts import Coverage, Share
 from interlock.apps.jobs.finder.matching.result import Adjustment, MatchResult, Priority, ScorePart, WouldBe
 from interlock.apps.jobs.finder.matching.resume import resume_intake
-from interlock.apps.jobs.finder.profile import Scoring
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile import Scoring
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 MOST_CONDITIONS = 3
 

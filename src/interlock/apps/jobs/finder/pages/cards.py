@@ -10,12 +10,12 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.claims.machine import APPLIED, job
-from interlock.apps.jobs.finder.dedupe import times_posted
-from interlock.apps.jobs.finder.keys import group_key
+from interlock.apps.jobs.finder.identity.dedupe import times_posted
+from interlock.apps.jobs.finder.identity.keys import group_key
 from interlock.apps.jobs.finder.pages import wording
 from interlock.apps.jobs.finder.pages.results import filter_of, match_of, posting_of
 from interlock.apps.jobs.finder.pages.wording import Badge, Pay, Reason
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P

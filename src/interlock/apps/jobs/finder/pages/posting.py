@@ -18,8 +18,8 @@ from interlock.apps.jobs.finder.pages import wording
 from interlock.apps.jobs.finder.pages.cards import Card, cards
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, show
 from interlock.apps.jobs.finder.pages.requirements import lines
-from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import companies, lists, postings, profiles, sources
 from interlock.apps.jobs.finder.sources.cleaning import sanitised
 from interlock.dashboard.forms import Done, Posted

@@ -12,8 +12,8 @@ from fastapi.responses import Response
 
 from interlock.apps.jobs.finder.intake import set_profile
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, show
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.profile_file import ProfileError, parse_profile, sample
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.profile_file import ProfileError, parse_profile, sample
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader
 from interlock.engine.application import Unit

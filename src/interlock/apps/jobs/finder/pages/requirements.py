@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from interlock.apps.jobs.finder.demands import ORDER, Demand
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.demands import ORDER, Demand
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.reading.vocabulary import terms
-from interlock.apps.jobs.finder.seeker import Seeker
 
 Verdict = Literal["matched", "implied", "parallel", "missing"]
 KINDS = {"matched": "done", "implied": "done", "parallel": "wait", "missing": "failed"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.engine import Unreadable
 

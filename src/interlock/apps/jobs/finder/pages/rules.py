@@ -11,8 +11,8 @@ from fastapi.responses import Response
 
 from interlock.apps.jobs.finder.intake import set_profile
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, show
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.profile_file import ProfileError, check_profile
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.profile_file import ProfileError, check_profile
 from interlock.apps.jobs.finder.records import profiles
 from interlock.apps.jobs.finder.records.what_if import what_if
 from interlock.dashboard.forms import Done, Form, Posted

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from interlock.apps.jobs.finder.pages.results import POINTS, fits
-from interlock.apps.jobs.finder.posting import Posting, Precision
+from interlock.apps.jobs.finder.postings.posting import Posting, Precision
 from interlock.apps.jobs.finder.records import postings
 from interlock.dashboard.formatting import duration
 from interlock.store import Micros, micros, span

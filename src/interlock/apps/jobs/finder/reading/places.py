@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.place_names import decoded, place_names
+from interlock.apps.jobs.finder.geography.place_names import decoded, place_names
 from interlock.apps.jobs.finder.reading.plain import folded
 
 _SPLIT = re.compile(r"[,;|/\u2022()\[\]&]| - |\bor\b|\band\b")

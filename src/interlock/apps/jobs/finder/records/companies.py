@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.apps.jobs.finder.companies.tier import PRIORITIES
-from interlock.apps.jobs.finder.keys import company_key
-from interlock.apps.jobs.finder.read_posting import Size
+from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.identity.urls import url_key
+from interlock.apps.jobs.finder.postings.read_posting import Size
 from interlock.apps.jobs.finder.records.stored import mapping
-from interlock.apps.jobs.finder.urls import url_key
 from interlock.apps.jobs.tables import company as C
 from interlock.engine.application import Unit
 from interlock.store import Micros

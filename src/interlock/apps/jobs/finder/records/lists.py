@@ -20,11 +20,11 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.ai.calls import paid_for
-from interlock.apps.jobs.finder.keys import company_key
+from interlock.apps.jobs.finder.identity.keys import company_key
 from interlock.apps.jobs.finder.machine import company, listing, source
 from interlock.apps.jobs.finder.matching import fresh
-from interlock.apps.jobs.finder.posting import Workplace
-from interlock.apps.jobs.finder.profile import Scoring
+from interlock.apps.jobs.finder.postings.posting import Workplace
+from interlock.apps.jobs.finder.profiles.profile import Scoring
 from interlock.apps.jobs.finder.records import profiles, sources
 from interlock.apps.jobs.finder.records.postings import (
     CLOSED,

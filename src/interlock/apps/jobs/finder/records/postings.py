@@ -15,8 +15,8 @@ import sqlalchemy as sa
 from pydantic import ValidationError
 from uuid_utils.compat import uuid7
 
-from interlock.apps.jobs.finder.dedupe import posting_key
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records.stored import mapping
 from interlock.apps.jobs.finder.sources.adapter import merged
 from interlock.apps.jobs.tables import posting as P

@@ -10,8 +10,8 @@ from hashlib import sha256
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.seeker import Seeker
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.tables import profile as P
 from interlock.engine import Unreadable
 from interlock.engine.application import Unit

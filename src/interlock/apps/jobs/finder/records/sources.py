@@ -12,12 +12,12 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.keys import bounded
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.keys import bounded
+from interlock.apps.jobs.finder.identity.urls import url_key
 from interlock.apps.jobs.finder.records.stored import items, mapping, objects
 from interlock.apps.jobs.finder.sources import Adapter, adapter_of
 from interlock.apps.jobs.finder.sources.answer import Parsed, Verdict
-from interlock.apps.jobs.finder.urls import url_key
 from interlock.apps.jobs.tables import crawl as W
 from interlock.apps.jobs.tables import source as S
 from interlock.engine.application import Unit

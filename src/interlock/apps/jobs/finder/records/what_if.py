@@ -17,14 +17,14 @@ from pydantic import ValidationError
 
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.matching import match_posting
-from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.profile import Profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.records import profiles
 from interlock.apps.jobs.finder.records.companies import said
 from interlock.apps.jobs.finder.records.postings import CLOSED, FILTERED, MATCHED, SKIPPED
 from interlock.apps.jobs.finder.records.stored import mapping
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P
 from interlock.store import Micros, moment

@@ -14,16 +14,16 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.filtering import filter_posting
-from interlock.apps.jobs.finder.posting import Extraction, Method, Posting
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, url_key
+from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import lists, postings, profiles, sources
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.records.sources import CrawlRow, SourceRow
 from interlock.apps.jobs.finder.sources.cleaning import visible
 from interlock.apps.jobs.finder.sources.detection import detect
-from interlock.apps.jobs.finder.urls import canonical_url, registered_domain, url_key
 from interlock.apps.jobs.tables import posting as P
 from interlock.apps.jobs.tables import source as S
 from interlock.engine import Unreadable

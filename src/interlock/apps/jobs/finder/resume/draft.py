@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from interlock.apps.jobs.finder.posting import Location
+from interlock.apps.jobs.finder.postings.posting import Location
 from interlock.apps.jobs.finder.reading import Source, read
 from interlock.apps.jobs.finder.reading.places import city_of
 from interlock.apps.jobs.finder.resume.education import projects_of, schools_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.reading.places import city_of, country_of
 from interlock.apps.jobs.finder.resume.dates import Period, period_in, without_dates
 from interlock.apps.jobs.finder.resume.lines import BULLET, Line

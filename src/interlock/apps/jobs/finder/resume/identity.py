@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.postings.posting import Location
 from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.reading.places import city_of
 from interlock.apps.jobs.finder.reading.plain import folded

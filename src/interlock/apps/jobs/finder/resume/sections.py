@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.resume.lines import Line
 
 Kind = Literal["top", "summary", "contact", "experience", "education", "skills", "projects", "languages", "other"]

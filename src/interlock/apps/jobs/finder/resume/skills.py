@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
+from interlock.apps.jobs.finder.profiles.seeker import skill_name
 from interlock.apps.jobs.finder.reading.vocabulary import terms
 from interlock.apps.jobs.finder.resume.employment import Post, technologies_in
 from interlock.apps.jobs.finder.resume.lines import BULLET, Line
-from interlock.apps.jobs.finder.seeker import skill_name
 
 MOST = 80
 LONGEST = 40

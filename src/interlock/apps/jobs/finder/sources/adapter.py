@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ValidationError
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.posting import (
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.identity.urls import canonical_url, url_key
+from interlock.apps.jobs.finder.postings.posting import (
     Evidence,
     EvidenceSource,
     Extraction,
@@ -32,7 +33,6 @@ from interlock.apps.jobs.finder.sources.answer import MOST_ROWS, Answer, Counts,
 from interlock.apps.jobs.finder.sources.cleaning import line, text_of
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
 from interlock.apps.jobs.finder.sources.row import Row
-from interlock.apps.jobs.finder.urls import canonical_url, url_key
 
 READABLE = (
     "external_id",

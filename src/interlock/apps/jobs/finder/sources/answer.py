@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 
 JSON_HEADERS = {"Accept": "application/json"}
 GONE = (404, 410)

@@ -11,16 +11,16 @@ from urllib.parse import quote, urljoin
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import places
-from interlock.apps.jobs.finder.posting import Posting, Salary
+from interlock.apps.jobs.finder.geography.places import places
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.urls import web_url
+from interlock.apps.jobs.finder.postings.posting import Posting, Salary
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import JSON_HEADERS, Request
 from interlock.apps.jobs.finder.sources.paging import Pagination, same_site, with_params
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period, workplace
-from interlock.apps.jobs.finder.urls import web_url
 
 USUAL: dict[str, tuple[str, ...]] = {
     "id": ("id", "uuid", "job_id", "jobId", "slug"),

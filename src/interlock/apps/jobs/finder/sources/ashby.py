@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location, Posting, Salary
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Salary
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.pay import money

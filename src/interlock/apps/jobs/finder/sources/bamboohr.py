@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location, Posting, Workplace
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Workplace
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.row import Row

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import nh3
 
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
 from interlock.apps.jobs.finder.reading.plain import single_spaced
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 

@@ -17,8 +17,8 @@ from datetime import datetime
 
 import orjson
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, identity, merged
 from interlock.apps.jobs.finder.sources.answer import Answer, Counts, Parsed, Request, Verdict
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from html import unescape
 from urllib.parse import urlsplit
 
-from interlock.apps.jobs.finder.addresses import Address, address_of, private_address, slug
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of, private_address, slug
+from interlock.apps.jobs.finder.identity.urls import web_url
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
-from interlock.apps.jobs.finder.urls import web_url
 
 MOST_CHARACTERS = 2_000_000
 LINK = re.compile(r"(?:https?:)?//[A-Za-z0-9.-]+\.[a-z]{2,}(?::\d+)?(?:/[^\s\"'<>\\^`{|}]*)?")

@@ -13,13 +13,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.urls import canonical_url, web_url
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources.answer import Answer
 from interlock.apps.jobs.finder.sources.cleaning import line
 from interlock.apps.jobs.finder.sources.nesting import beyond_reason
 from interlock.apps.jobs.finder.sources.paging import Pagination
 from interlock.apps.jobs.finder.sources.selectors import Html, HtmlConfig, Selectors
-from interlock.apps.jobs.finder.urls import canonical_url, web_url
 
 PREVIEW = 5
 MOST_LINKS = 3000

@@ -12,15 +12,15 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import places
-from interlock.apps.jobs.finder.posting import Method, Posting
+from interlock.apps.jobs.finder.geography.places import places
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.urls import web_url
+from interlock.apps.jobs.finder.postings.posting import Method, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load, load_json
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, workplace
-from interlock.apps.jobs.finder.urls import web_url
 
 MOST_BYTES_OF_A_FEED = 5_000_000
 PATHS = (".xml", "/feed", "/rss", "/jobs.rss", ".rss", ".atom", "/feed.json", "/atom.xml")

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.places import is_work_model, place, places
-from interlock.apps.jobs.finder.posting import Location, Posting, Precision, Question, Salary
+from interlock.apps.jobs.finder.geography.places import is_work_model, place, places
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Precision, Question, Salary
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.pay import money

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from interlock.apps.jobs.finder.keys import fold
+from interlock.apps.jobs.finder.identity.keys import fold
 
 Section = Literal["requirements", "preferred", "duties", "other"]
 WORDS: tuple[tuple[Section, str], ...] = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from interlock.apps.jobs.finder.places import country_code, place
-from interlock.apps.jobs.finder.posting import EmploymentType, Location, Salary, Workplace
+from interlock.apps.jobs.finder.geography.places import country_code, place
+from interlock.apps.jobs.finder.postings.posting import EmploymentType, Location, Salary, Workplace
 from interlock.apps.jobs.finder.sources.adapter import given, union
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.pay import money

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.places import places
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.geography.places import places
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Answer, Counts, Parsed, Request, Verdict, failed
 from interlock.apps.jobs.finder.sources.documents import load

@@ -14,8 +14,8 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.posting import Method, Posting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Method, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.jobposting import posting_fields, several

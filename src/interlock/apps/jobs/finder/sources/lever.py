@@ -6,9 +6,9 @@ from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location, Posting, Salary, Sections
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from interlock.apps.jobs.finder.keys import word_list
+from interlock.apps.jobs.finder.identity.keys import word_list
 
 TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)[^<>]*>")
 WHOLE_TAG = re.compile(r"""<[a-zA-Z](?:[^>"']++|"[^"]*+"|'[^']*+')*+""")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from interlock.apps.jobs.finder.posting import Salary
+from interlock.apps.jobs.finder.postings.posting import Salary
 from interlock.apps.jobs.finder.sources.vocabulary import Period
 
 LARGEST = 1e9

@@ -9,9 +9,9 @@ from html import escape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location, Posting, Sections
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of

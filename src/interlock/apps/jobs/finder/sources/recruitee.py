@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Location, Posting, Question, Salary, Sections
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Question, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of

@@ -9,10 +9,10 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from interlock.apps.jobs.finder.posting import Precision
+from interlock.apps.jobs.finder.identity.urls import web_url
+from interlock.apps.jobs.finder.postings.posting import Precision
 from interlock.apps.jobs.finder.sources.cleaning import LINE, line, sanitised
 from interlock.apps.jobs.finder.sources.dates import read_date
-from interlock.apps.jobs.finder.urls import web_url
 
 MOST_ITEMS = 200
 """Items of a list inside one row: places, questions, tiers."""

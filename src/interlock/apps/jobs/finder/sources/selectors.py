@@ -11,16 +11,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.places import places
-from interlock.apps.jobs.finder.posting import Evidence, Method, Posting, Salary
+from interlock.apps.jobs.finder.geography.places import places
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.urls import web_url
+from interlock.apps.jobs.finder.postings.posting import Evidence, Method, Posting, Salary
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.dates import read_date, read_label
 from interlock.apps.jobs.finder.sources.paging import Pagination, same_site, with_params
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, workplace
-from interlock.apps.jobs.finder.urls import web_url
 
 MOST_CARDS = 2000
 SILENT = "script, style, template, noscript"

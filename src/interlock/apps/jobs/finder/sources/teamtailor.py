@@ -9,15 +9,15 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from interlock.apps.jobs.finder.addresses import Address, address_of
-from interlock.apps.jobs.finder.places import place
-from interlock.apps.jobs.finder.posting import Posting, Workplace
+from interlock.apps.jobs.finder.geography.places import place
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.identity.urls import web_url
+from interlock.apps.jobs.finder.postings.posting import Posting, Workplace
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.documents import load
 from interlock.apps.jobs.finder.sources.jobposting import posting_fields
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
-from interlock.apps.jobs.finder.urls import web_url
 
 NAMESPACE = "{https://teamtailor.com/locations}"
 WORKPLACES = {"none": Workplace.ONSITE, "hybrid": Workplace.HYBRID, "fully": Workplace.REMOTE}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from interlock.apps.jobs.finder.keys import fold
-from interlock.apps.jobs.finder.posting import EmploymentType, Seniority, Workplace
+from interlock.apps.jobs.finder.identity.keys import fold
+from interlock.apps.jobs.finder.postings.posting import EmploymentType, Seniority, Workplace
 
 Period = Literal["hour", "day", "week", "month", "year"]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from interlock.apps.jobs.finder.addresses import Address, workday_id
-from interlock.apps.jobs.finder.places import SEVERAL, place, places
-from interlock.apps.jobs.finder.posting import Location, Posting
+from interlock.apps.jobs.finder.geography.places import SEVERAL, place, places
+from interlock.apps.jobs.finder.identity.addresses import Address, workday_id
+from interlock.apps.jobs.finder.postings.posting import Location, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import JSON_HEADERS, Request
 from interlock.apps.jobs.finder.sources.dates import read_label

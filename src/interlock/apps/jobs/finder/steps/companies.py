@@ -23,6 +23,7 @@ from interlock.apps.jobs.finder.companies import (
 )
 from interlock.apps.jobs.finder.companies.model_reader import extract_with_model
 from interlock.apps.jobs.finder.fetching import FetchError, FetchFailed, FetchRefused
+from interlock.apps.jobs.finder.identity.urls import registered_domain, url_key
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.machine import APPROVE_BOARD, PENDING, PROCESSING, SKIPPED, SUCCESS, company, source
 from interlock.apps.jobs.finder.models import Company, CompanyStage, Confidence
@@ -32,7 +33,6 @@ from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.finder.sources.detection import detect
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
-from interlock.apps.jobs.finder.urls import registered_domain, url_key
 from interlock.engine import Claim
 from interlock.engine.application import Unit, require_claim
 from interlock.machine import Ask, Go, Outcome, Spawn, WorkError

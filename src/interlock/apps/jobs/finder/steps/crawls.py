@@ -12,12 +12,12 @@ from datetime import timedelta
 from typing import Any, get_args
 from uuid import UUID
 
-from interlock.apps.jobs.finder.dedupe import posting_key
 from interlock.apps.jobs.finder.fetching import FetchError
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
 from interlock.apps.jobs.finder.intake import listing_data
 from interlock.apps.jobs.finder.machine import PROCESSING, SKIPPED, SUCCESS, listing, source
 from interlock.apps.jobs.finder.models import ListingStage, SourceStage
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records import companies, postings, sources
 from interlock.apps.jobs.finder.sources.answer import GONE, Parsed, Verdict, failed
 from interlock.apps.jobs.finder.sources.crawl import Crawl

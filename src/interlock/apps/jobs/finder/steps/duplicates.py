@@ -10,11 +10,11 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import DISCOVERED, EXPIRED, job
-from interlock.apps.jobs.finder.dedupe import RANKS, openings, posting_key
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.identity.dedupe import RANKS, openings, posting_key
+from interlock.apps.jobs.finder.identity.urls import registered_domain
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records import postings, sources
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.apps.jobs.finder.urls import registered_domain
 from interlock.apps.jobs.tables import applied as A
 from interlock.apps.jobs.tables import job_index as J
 from interlock.apps.jobs.tables import posting as P

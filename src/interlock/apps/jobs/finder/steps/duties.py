@@ -16,11 +16,11 @@ from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.machine import listing
 from interlock.apps.jobs.finder.matching import match_posting
 from interlock.apps.jobs.finder.models import ListingStage
-from interlock.apps.jobs.finder.profile_file import ProfileError, read_profile
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.profile_file import ProfileError, read_profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.records import companies, postings, profiles, sources
 from interlock.apps.jobs.finder.records.stored import mapping
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P
 from interlock.apps.jobs.tables import profile as F

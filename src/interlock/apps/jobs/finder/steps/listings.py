@@ -16,13 +16,13 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job
-from interlock.apps.jobs.finder.enriching import as_given, enriched
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.intake import job_data
 from interlock.apps.jobs.finder.machine import FILTERED, PENDING, PROCESSING, SKIPPED, SUCCESS, company, listing
 from interlock.apps.jobs.finder.models import Listing, ListingStage
-from interlock.apps.jobs.finder.posting import Posting
-from interlock.apps.jobs.finder.read_posting import ReadPosting
+from interlock.apps.jobs.finder.postings.enriching import as_given, enriched
+from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import companies, postings, profiles
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.steps.duplicates import claim_name as claim_name

@@ -14,8 +14,8 @@ from interlock import ai
 from interlock.apps.jobs.finder.matching import match_posting
 from interlock.apps.jobs.finder.matching.result import MatchResult
 from interlock.apps.jobs.finder.matching.score import priority_for
-from interlock.apps.jobs.finder.read_posting import ReadPosting
-from interlock.apps.jobs.finder.seeker import Seeker, skill_name
+from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
+from interlock.apps.jobs.finder.profiles.seeker import Seeker, skill_name
 from interlock.worker import Task
 
 MOST_TEXT = 20_000

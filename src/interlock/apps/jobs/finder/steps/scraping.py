@@ -12,9 +12,9 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser
 
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.dedupe import posting_key
-from interlock.apps.jobs.finder.posting import Method, Posting
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.dedupe import posting_key
+from interlock.apps.jobs.finder.postings.posting import Method, Posting
 from interlock.apps.jobs.finder.records import sources
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.sources import adapter_of

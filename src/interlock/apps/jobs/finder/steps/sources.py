@@ -10,12 +10,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.fetching import FetchError, HostBusy
-from interlock.apps.jobs.finder.keys import company_key
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.keys import company_key
 from interlock.apps.jobs.finder.machine import PENDING, PROCESSING, SKIPPED, SUCCESS, VALIDATE_SOURCE, source
 from interlock.apps.jobs.finder.models import Confidence, Source, SourceStage
-from interlock.apps.jobs.finder.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records import companies, sources
 from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
 from interlock.apps.jobs.finder.sources.adapter import refusal

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from interlock.apps.jobs.finder.companies import Analysis, Extracted, analyze
 from interlock.apps.jobs.finder.machine import company
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from interlock.apps.jobs.finder.records import companies, profiles
 from interlock.apps.jobs.finder.records.companies import CompanyRow
-from interlock.apps.jobs.finder.seeker import Seeker
 from interlock.apps.jobs.tables import company as C
 from interlock.engine import Engine, artifacts
 from interlock.engine.application import Unit, find

@@ -15,7 +15,7 @@ from interlock.apps.jobs.autoapply.submission.judging import accepted, json_of, 
 from interlock.apps.jobs.autoapply.submission.systems.system import System, chosen, encoded, given, number
 from interlock.apps.jobs.autoapply.submission.validation import LINK
 from interlock.apps.jobs.autoapply.submission.values import Capabilities, FilledForm, Outcome, Problem
-from interlock.apps.jobs.finder.addresses import Address
+from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 DEMOGRAPHIC = "demographic_"

@@ -12,7 +12,7 @@ from interlock.apps.jobs.autoapply.submission.judging import accepted, json_of, 
 from interlock.apps.jobs.autoapply.submission.multipart import encode
 from interlock.apps.jobs.autoapply.submission.systems.system import System, given, number, part
 from interlock.apps.jobs.autoapply.submission.values import Capabilities, FilledForm, Outcome, Unknown
-from interlock.apps.jobs.finder.addresses import Address
+from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 OWN = ("first_name", "last_name", "email", "message")

@@ -9,8 +9,8 @@ from interlock.apps.jobs.autoapply.submission.judging import accepted, json_of, 
 from interlock.apps.jobs.autoapply.submission.multipart import FormFile, encode
 from interlock.apps.jobs.autoapply.submission.systems.system import System, given, part
 from interlock.apps.jobs.autoapply.submission.values import Capabilities, FilledForm, Outcome
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Question
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 OWN = ("name", "email", "phone", "cover_letter")

@@ -20,8 +20,8 @@ from interlock.apps.jobs.autoapply.submission.values import (
     Problem,
     media_type,
 )
-from interlock.apps.jobs.finder.addresses import UUID, Address
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.identity.addresses import UUID, Address
+from interlock.apps.jobs.finder.postings.posting import Question
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 OWN = ("firstName", "lastName", "email", "phoneNumber")

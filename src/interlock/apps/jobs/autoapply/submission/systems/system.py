@@ -19,9 +19,9 @@ from interlock.apps.jobs.autoapply.submission.sending import Sender
 from interlock.apps.jobs.autoapply.submission.systems.credentials import Credential
 from interlock.apps.jobs.autoapply.submission.validation import MOST_FILE, contact_problems, problems_of
 from interlock.apps.jobs.autoapply.submission.values import FilledForm, Outcome, Problem, media_type
-from interlock.apps.jobs.finder.addresses import Address
 from interlock.apps.jobs.finder.fetching import Dispatch
-from interlock.apps.jobs.finder.posting import Posting, Question
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 

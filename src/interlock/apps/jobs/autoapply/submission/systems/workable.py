@@ -11,8 +11,8 @@ from interlock.apps.jobs.autoapply.submission.adapter import shown
 from interlock.apps.jobs.autoapply.submission.judging import accepted, json_of, messages, not_understood
 from interlock.apps.jobs.autoapply.submission.systems.system import System, chosen, encoded, given
 from interlock.apps.jobs.autoapply.submission.values import Capabilities, FilledForm, Outcome
-from interlock.apps.jobs.finder.addresses import Address
-from interlock.apps.jobs.finder.posting import Question
+from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.postings.posting import Question
 from interlock.apps.jobs.finder.sources.answer import Answer
 
 

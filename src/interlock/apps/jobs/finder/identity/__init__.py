@@ -1,0 +1,1 @@
+"""Identity: canonical addresses, keys and duplicates: what makes two companies, sources or openings the same."""
