@@ -51,7 +51,11 @@ def names() -> set[str]:
 
 
 NAMES = names()
-IN_PROSE = re.compile(rf"\b(contracts?|autoapply|auto-apply|job finder|apps\.(?:{'|'.join(OURS)}))\b", re.IGNORECASE)
+IN_PROSE = re.compile(
+    rf"\b(?:contracts?|autoapply|auto-apply|job finder|apps\.(?:{'|'.join(OURS)}))\b|`(?:{'|'.join(OURS)})\.\w+`",
+    re.IGNORECASE,
+)
+"""Their names in sentences, and settings of theirs such as `jobs.max_retries`."""
 FILES = sorted(
     path
     for path in SOURCE.rglob("*")
@@ -104,6 +108,7 @@ def test_the_applications_and_their_rooms_are_found() -> None:
         ('SPEC = "interlock.apps.sessions:registry"\n', "names 'interlock.apps.sessions:registry'"),
         ('SCOPES = ("read", "claims")\n', "has the name 'claims'"),
         ('"""Reads a contract."""\n', "says 'contract'"),
+        ('"""A setting such as `jobs.max_retries`."""\n', "says '`jobs.max_retries`'"),
         ("jobs = [claim for claim in claims]\nsession = 'sessions'\n", ""),
     ],
 )

@@ -67,7 +67,7 @@ class Rule:
     retries: int | None = 0
     """None, without a bound, is allowed only with a pause until a named moment: it cannot spin."""
     retries_setting: str = ""
-    """The setting that says it instead, as `application.key`, such as `jobs.max_retries`."""
+    """The setting that says it instead, as `application.key`."""
     backoff: Backoff = SOON
     pause: Pause | None = None
     then: str | None = None
