@@ -16,6 +16,7 @@ from interlock.apps.sessions.control import NewPrompt, NewSession
 from interlock.apps.sessions.conversation import messages, prompts
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.demo.surroundings import ATTIC, REPOS, configure, set_up
+from interlock.apps.sessions.loans import dead_letters
 from interlock.apps.sessions.loans.session_loans import open_loan
 from interlock.apps.sessions.machine import (
     BORROWING,
@@ -29,9 +30,9 @@ from interlock.apps.sessions.machine import (
     loan,
     session,
 )
-from interlock.apps.sessions.models import Loan, Resolution, Result, Session
+from interlock.apps.sessions.models import Loan, Result, Session
 from interlock.demo import IVO, MARA, Part, Scene
-from interlock.engine import Claim, Engine, Instance
+from interlock.engine import Claim, Engine, Filter, Instance, deadletters
 from interlock.engine.application import Unit, instances
 from interlock.machine import SYSTEM, Actor, Again, Go, Outcome, Spawn, WorkError
 from interlock.people import OPERATORS
@@ -104,8 +105,7 @@ def decide(engine: Engine, rng: random.Random) -> None:
 
 def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     if instance.machine == loan.name:
-        found = {"resolution": Resolution.RESOLVED.value}
-        engine.fire(instance.id, "resolve", actor=IVO, data=found, reason="looked at the rack: it is free")
+        engine.write(partial(_settle, loan_id=instance.id), name="demo")
         return
     who, fortune = rng.choice((MARA, IVO)), rng.random()
 
@@ -122,6 +122,13 @@ def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     for child in engine.children(instance.id) if fortune >= 0.3 else ():
         if child.state == HELD:
             engine.fire(child.id, "give_back", actor=ALLOCATOR)
+
+
+def _settle(unit: Unit, loan_id: UUID) -> None:
+    """Release a sandbox that could not be given back, so that the pool has it again."""
+    for letter in deadletters.find(unit.conn, Filter(machine=loan.name)):
+        if letter.instance_id == loan_id:
+            dead_letters.release(unit, letter.id, IVO, "looked at the rack: it is free")
 
 
 # -- acts of the past

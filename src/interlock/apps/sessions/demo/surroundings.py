@@ -10,6 +10,9 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import sqlalchemy as sa
+
+from interlock.apps.sessions.allocator import pool
 from interlock.apps.sessions.host_folders import NoHostFolders, host_folders
 from interlock.apps.sessions.repositories.config import RepoConfig
 from interlock.apps.sessions.sandbox.git import git
@@ -65,10 +68,16 @@ def set_up(engine: Engine) -> None:
     configure(engine)
     settings = settings_in(engine.setting("sessions"))
     if settings.allocator.url is None and not settings.allocator.give_back.subscribers:
-        cleaner = Subscriber(post=cleaning_service(), must_succeed=True, timeout=5)
+        # A sandbox that could not be given back is out of use: a second one at each start would empty the pool.
+        refusals = 0 if engine.read(_has_stuck_sandbox) else REFUSALS
+        cleaner = Subscriber(post=cleaning_service(refusals), must_succeed=True, timeout=5)
         cleaned = {"give_back": Subscribers(subscribers={"cleaning": cleaner})}
         update = {"allocator": settings.allocator.model_copy(update=cleaned)}
         engine.core.settings["sessions"] = settings.model_copy(update=update)
+
+
+def _has_stuck_sandbox(conn: sa.Connection) -> bool:
+    return bool(pool.items(conn, states=(pool.QUARANTINED,)))
 
 
 def _make_repository(place: Path) -> None:
@@ -91,11 +100,11 @@ def _make_repository(place: Path) -> None:
 class _Cleaning:
     """Says yes to a return, except to five in a row once: a sandbox whose rack does not answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, refusals: int) -> None:
         self._lock = threading.Lock()
         self._seen = 0
         self._refused: bytes | None = None
-        self._left = REFUSALS
+        self._left = refusals
 
     def accepts(self, body: bytes) -> bool:
         with self._lock:
@@ -109,9 +118,9 @@ class _Cleaning:
 
 
 @cache
-def cleaning_service() -> str:
+def cleaning_service(refusals: int = REFUSALS) -> str:
     """The address of the service, which runs as long as this process."""
-    cleaning = _Cleaning()
+    cleaning = _Cleaning(refusals)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
