@@ -83,7 +83,7 @@ $(PEERS): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --group bench
 	@touch $(PEERS)
 
-screenshots: setup browser  ## Every page of the demo into docs/images.
+screenshots: setup browser  ## Pages of the demo that the documentation shows, into docs/images.
 	$(BIN)/python -m bench.screenshots
 
 soak: setup  ## What is too long for every day: random kills, the model, the wild machine, every case on PostgreSQL.

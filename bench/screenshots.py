@@ -1,4 +1,4 @@
-"""`make screenshots`: every page of the demo, in light and dark, into docs/images."""
+"""`make screenshots`: pages of the demo that the documentation shows, into docs/images; one of each application."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import subprocess
 import sys
 import tempfile
 import time
+from io import BytesIO
 from pathlib import Path
 
 import httpx2
-from playwright.async_api import Browser, async_playwright
+from PIL import Image
+from playwright.async_api import async_playwright
 
 TOKEN = "il_screenshots_token_0001"
 TARGET = Path("docs/images")
-PAGES = {
+WIDE = {
     "overview": "/ui",
+    "instance": "/ui/instances/{contract}",
+    "reviews": "/ui/reviews?review={parcel}",
     "machine": "/ui/machines/contract",
-    "instances": "/ui/instances",
-    "instance": "{contract}",
-    "reviews": "{review}",
-    "dead-letters": "/ui/dead-letters",
-    "workers": "/ui/workers",
-    "schedules": "/ui/schedules",
-    "outbox": "/ui/outbox",
-    "alerts": "/ui/alerts",
-    "audit": "/ui/audit",
-    "settings": "/ui/settings",
-    "halt": "/ui/halt",
-    "jobs-today": "/ui/jobs",
+    "contract": "/ui/contracts/{contract}/review",
     "jobs-matches": "/ui/jobs/matches",
-    "jobs-posting": "{posting}",
+    "jobs-posting": "/ui/jobs/postings/{posting}",
+    "application": "/ui/jobs/applications/{application}",
+    "claims": "/ui/machines/job",
+    "session": "/ui/sessions/{session}",
 }
-FILLED = 40.0
+"""Pages on a screen, light; the first also dark."""
+SMALL = {"phone": "/ui/reviews?review={parcel}"}
+FILLED = 240.0
 """Seconds after which the demo has something on every page."""
+COLOURS = 128
+"""Colours of an image: pages have few, and its file is a third as large."""
 
 
 async def main() -> None:
@@ -60,36 +60,44 @@ async def _take(service: subprocess.Popen[str], folder: Path) -> None:
     link = _login_link(folder, url)
     time.sleep(FILLED)
     with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as api:
-        contract = api.get("/api/instances?machine=contract&state=review_required").json()["instances"][0]["id"]
-        review = api.get(f"/api/reviews?instance={contract}").json()["reviews"][0]["id"]
-        posting = api.get("/api/jobs/postings?state=matched&limit=1").json()["postings"][0]["id"]
-    known = {
-        "contract": f"/ui/instances/{contract}",
-        "review": f"/ui/reviews?review={review}",
-        "posting": f"/ui/jobs/postings/{posting}",
-    }
+        known = {
+            "contract": _instance(api, "contract", "review_required"),
+            "application": _instance(api, "application", "requires_review"),
+            "session": _instance(api, "session", "needs_review"),
+            "parcel": api.get("/api/reviews?machine=parcel&limit=1").json()["reviews"][0]["id"],
+            "posting": api.get("/api/jobs/postings?state=matched&limit=1").json()["postings"][0]["id"],
+        }
     TARGET.mkdir(parents=True, exist_ok=True)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         context = await browser.new_context()
         await (await context.new_page()).goto(link)
         cookies = await context.cookies()
-        await _login_page(browser, url)
-        for theme in ("light", "dark"):
-            wide = await browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
-            await wide.add_cookies(cookies)  # type: ignore[arg-type]
-            page = await wide.new_page()
-            for name, path in PAGES.items():
+        for width, theme, pages in (
+            (1440, "light", WIDE),
+            (1440, "dark", dict([next(iter(WIDE.items()))])),
+            (390, "light", SMALL),
+        ):
+            window = await browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+            await window.add_cookies(cookies)  # type: ignore[arg-type]
+            page = await window.new_page()
+            for name, path in pages.items():
                 await page.goto(url + path.format(**known))
-                await page.wait_for_timeout(300)
-                await page.screenshot(path=TARGET / f"{name}-{theme}.png")
-                print(f"{name}-{theme}.png")
-            phone = await browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=theme)  # type: ignore[arg-type]
-            await phone.add_cookies(cookies)  # type: ignore[arg-type]
-            page = await phone.new_page()
-            await page.goto(url + known["review"])
-            await page.screenshot(path=TARGET / f"phone-{theme}.png")
+                await page.wait_for_timeout(1000)
+                _keep(await page.screenshot(), TARGET / f"{name}-{theme}.png")
         await browser.close()
+
+
+def _instance(api: httpx2.Client, machine: str, state: str) -> str:
+    query = {"machine": machine, "state": state, "limit": "1"}
+    found: str = api.get("/api/instances", params=query).json()["instances"][0]["id"]
+    return found
+
+
+def _keep(shot: bytes, path: Path) -> None:
+    image = Image.open(BytesIO(shot)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    image.save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:,.0f} kB")
 
 
 def _login_link(folder: Path, url: str) -> str:
@@ -99,14 +107,6 @@ def _login_link(folder: Path, url: str) -> str:
     found = re.search(r"http://\S+/login\?link=\S+", done.stdout)
     assert found is not None, done.stdout
     return found[0]
-
-
-async def _login_page(browser: Browser, url: str) -> None:
-    for theme in ("light", "dark"):
-        context = await browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
-        page = await context.new_page()
-        await page.goto(f"{url}/ui/login")
-        await page.screenshot(path=TARGET / f"login-{theme}.png")
 
 
 if __name__ == "__main__":

@@ -164,10 +164,11 @@ def test_a_pause_until_a_moment_names_who_made_it_and_when_it_ends(trial: Trial)
 
 def test_a_pause_without_an_end_waits_for_a_person(trial: Trial) -> None:
     it = visiting(trial, Go("asking"))
-    trial.engine.pause(it, actor=ANN)
+    trial.engine.pause(it, actor=ANN, reason="the scale is broken")
     explanation = explained(trial, it)
     assert (explanation.waits_for, explanation.upcoming) == ("person", ()), "no timer runs while it is paused"
-    assert "It was paused by user:ann and waits for a person to resume it." in explanation.sentence
+    expected = "It was paused by user:ann (the scale is broken) and waits for a person to resume it."
+    assert expected in explanation.sentence
 
 
 def test_work_without_a_free_slot_names_the_limit_and_who_holds_it(trial: Trial) -> None:

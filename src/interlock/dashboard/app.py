@@ -39,7 +39,9 @@ async def static_file(digest: str, name: str) -> Response:
         content = static_bytes(name)
     except (OSError, ValueError):
         return Response(status_code=404)
-    return Response(content, media_type=kind, headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    # A preview in a sandbox has no origin, and still needs its style sheet.
+    headers = {"Cache-Control": "public, max-age=31536000, immutable", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return Response(content, media_type=kind, headers=headers)
 
 
 front = APIRouter(include_in_schema=False)

@@ -10,11 +10,15 @@ import json
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import nh3
+import sqlalchemy as sa
 from fastapi.responses import Response
 
-from interlock.engine import secrets
+from interlock.dashboard.site import static
+from interlock.dashboard.views import View
+from interlock.engine import artifacts, secrets
 from interlock.engine.artifacts import Artifact
 
 IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -80,6 +84,13 @@ def show(artifact: Artifact, content: bytes | None, style: tuple[str, str] = (""
     sheet, around = style
     page = f'<link rel="stylesheet" href="{sheet}"><div class="{around}">{clean(text)}</div>' if sheet else clean(text)
     return Shown(artifact, way, page)
+
+
+def preview(conn: sa.Connection, instance_id: UUID, artifact: Artifact, view: View, *, content: bool = True) -> Shown:
+    """Prepare an artifact of an instance, with its text if `content`."""
+    read = artifacts.read(conn, instance_id, artifact.hash) if content and needs_content(artifact) else None
+    sheet, around = view.preview_style(artifact.name)
+    return show(artifact, read, (static(sheet) if sheet else "", around))
 
 
 def clean(html: str) -> str:

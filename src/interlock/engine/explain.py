@@ -100,7 +100,8 @@ class _Reader:
             .where(t.history.c.instance_id == i.id, t.history.c.kind == "paused")
             .order_by(t.history.c.seq.desc())
         )
-        by = f" by {row.actor}" if row else ""
+        reason = str(readable(row.payload).get("reason") or "") if row and row.payload else ""
+        by = f" by {row.actor}{f' ({reason})' if reason else ''}" if row else ""
         if i.wake == "resume" and i.due_at is not None:
             self.coming.append(Upcoming("it is resumed", moment(i.due_at)))
             return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"

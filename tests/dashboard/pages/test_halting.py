@@ -37,6 +37,15 @@ def test_one_machine_is_halted_with_who_and_why(site: Site) -> None:
     assert halted(site) == []
 
 
+def test_every_page_says_who_halted_a_machine_and_why(site: Site) -> None:
+    site.send("/ui/halt", "/ui/halt", {"machine": "order", "reason": "a strike"}, who="member")
+    elsewhere = site.get("/ui/instances", "viewer").text
+    assert "is halted by member: a strike." in elsewhere
+    assert '<div id="halted-now" data-live="all"></div>' not in elsewhere
+    site.send("/ui/halt", "/ui/halt/resume", {"machine": "order"}, who="member")
+    assert '<div id="halted-now" data-live="all"></div>' in site.get("/ui/instances", "viewer").text
+
+
 def test_halting_twice_says_who_was_first(site: Site) -> None:
     site.api.engine.halts.halt("order", actor=BY)
     fields = {"csrf": csrf(site, "owner"), "machine": "order", "back": "/ui/halt"}

@@ -89,8 +89,8 @@ def test_figures_lead_to_where_one_acts(site: Site) -> None:
         "Queue lag": "/ui/workers",
         "Workers alive": "/ui/workers",
         "Unfinished": "/ui/instances",
-        "Finished in 24 h": "/ui/instances?finished=yes",
-        "Success rate": "/ui/instances?finished=yes",
+        "Finished in 24 h": "/ui/instances?show=finished",
+        "Success rate": "/ui/instances?show=finished",
         "Failed attempts": "/ui/dead-letters",
     }
 

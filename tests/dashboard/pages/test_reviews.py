@@ -211,6 +211,21 @@ def test_every_decision_says_what_happens_next(site: Site) -> None:
     assert "it moves to sending" in leads or "it moves to sent" in leads
 
 
+def test_documents_are_shown_inside_the_evidence(site: Site) -> None:
+    it = site.api.asked().id
+    keep = site.api.engine.keep_artifact
+    keep(it, "letter.txt", b"an older letter", media_type="text/plain")
+    keep(it, "letter.txt", f"Dear {EVIL}".encode(), media_type="text/plain")
+    keep(it, "scan.pdf", b"%PDF-1.4", media_type="application/pdf")
+    keep(it, "long.txt", b"word " * 20_000, media_type="text/plain")
+    page = site.get(f"/ui/reviews?review={open_review(site, it)}").text
+    assert "Dear &lt;script&gt;" in page
+    assert "an older letter" not in page
+    assert f'<iframe class="paper" src="/ui/instances/{it}/artifacts/' in page
+    assert "Open long.txt" in page, "a long text is only linked"
+    assert "word word" not in page
+
+
 def test_the_last_review_has_no_next_one(site: Site) -> None:
     one, two = (open_review(site, site.api.asked({"item": item}).id) for item in ("one", "two"))
     assert 'data-hotkey="j"' in site.get(f"/ui/reviews?review={one}").text

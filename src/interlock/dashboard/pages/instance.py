@@ -16,7 +16,7 @@ from interlock.dashboard import diagram, evidence, formatting, schema, timeline
 from interlock.dashboard.forms import Done, Form, posted, utc_moment
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.names import called
-from interlock.dashboard.site import Reader, Visitor, render, static
+from interlock.dashboard.site import Reader, Visitor, render
 from interlock.dashboard.views import View, view_for
 from interlock.engine import (
     Instance,
@@ -308,13 +308,8 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
 
 def _previews(conn: sa.Connection, id: UUID, view: View) -> list[evidence.Shown]:
     """The newest first; the first few with their content."""
-    found, shown = artifacts.of(conn, id)[::-1], []
-    for number, one in enumerate(found[:100]):
-        wanted = number < MOST_PREVIEWS and evidence.needs_content(one)
-        sheet, around = view.preview_style(one.name)
-        content = artifacts.read(conn, id, one.hash) if wanted else None
-        shown.append(evidence.show(one, content, (static(sheet) if sheet else "", around)))
-    return shown
+    found = artifacts.of(conn, id)[::-1]
+    return [evidence.preview(conn, id, one, view, content=n < MOST_PREVIEWS) for n, one in enumerate(found[:100])]
 
 
 @router.get("/ui/instances/{id}/artifacts/{digest}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,30 +12,24 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from interlock.dashboard import schema, timeline
-from interlock.dashboard.formatting import ago, exact, title
+from interlock.dashboard import schema
+from interlock.dashboard.formatting import exact, title
 from interlock.dashboard.forms import Done, Form, posted, utc_moment
-from interlock.dashboard.kinds import kind_of
+from interlock.dashboard.pages.review_detail import claimed_by_other, detail
 from interlock.dashboard.site import Reader, Visitor, frame, render
-from interlock.dashboard.views import Block, ViewContext, view_for
-from interlock.engine import EngineError, Instance, OpenReview, artifacts, firing, review_queue, reviews
+from interlock.dashboard.views import view_for
+from interlock.engine import EngineError, OpenReview, firing, review_queue, reviews
 from interlock.engine.unit import Unit, load
-from interlock.http.api.reviews import assigned, may_decide, role_of
+from interlock.http.api.reviews import assigned, may_decide
 from interlock.http.caller import require
 from interlock.http.problems import BadRequest
-from interlock.machine import Kind, Machine
-from interlock.people import accounts
-from interlock.store import SECOND, Micros, micros, tables
+from interlock.store import SECOND, tables
 
 router = APIRouter(include_in_schema=False)
 SHOWN = 100
 DAY = 24 * 3600 * SECOND
-TURNS = {"reject", "refuse", "no", "discard", "cancel", "send_back", "deny", "decline", "did_not_arrive"}
-"""Names of rejecting decisions, which get the key r and an outlined button."""
-
-
 AGES = {"": "any age", "3600": "over an hour", "86400": "over a day", "604800": "over a week"}
-PERSONS = {"": "everybody", "me": "me", "nobody": "nobody yet"}
+PERSONS = {"": "anybody", "me": "me", "nobody": "nobody"}
 FILTERS = ("machine", "workspace", "person", "age")
 
 
@@ -81,7 +74,7 @@ async def inbox(
         chosen=chosen,
         names=await _names(v, shown),
         order=[str(r.id) for r in shown],
-        detail=await _detail(v, chosen) if chosen is not None else None,
+        detail=await detail(v, chosen) if chosen is not None else None,
         filters=filters,
         machines=sorted(v.service.engine.registry, key=lambda m: m.title),
         ages=AGES,
@@ -135,106 +128,6 @@ async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, 
     return names
 
 
-async def _detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
-    engine = v.service.engine
-    instance: Instance = await v.service.call(engine.get, chosen.instance_id)
-    why = await v.service.call(engine.explain, chosen.instance_id)
-    view = view_for(engine.registry, instance)
-
-    def read(conn: sa.Connection) -> list[Block]:
-        kept = artifacts.of(conn, chosen.instance_id)
-        return view.evidence(ViewContext(instance, chosen, kept, partial(artifacts.read, conn, instance.id)))
-
-    machine = engine.registry.get(chosen.machine)
-    names = list(chosen.decisions)
-    good = [n for n in names if n not in TURNS and chosen.decisions[n] not in TURNS]
-    return {
-        "instance": instance,
-        "machine": machine,
-        "why": why,
-        "title": view.review_title(chosen, instance),
-        "key": view.key(instance),
-        "summary": view.summary(chosen, instance),
-        "blocks": await v.service.read(read),
-        "fields": schema.fields(chosen.form, {**instance.data, **(chosen.answer or {})}),
-        "primary": good[0] if good else None,
-        "turned": next((n for n in names if n not in good), None),
-        "decisions": names,
-        "leads": {n: _leads(machine, instance, chosen, n) for n in names},
-        "coming": [
-            f"{timeline.upcoming_sentence(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.upcoming
-        ],
-        "snoozed": (chosen.snoozed_until or 0) > v.now,
-        "snoozes": _snoozes(chosen, v.now),
-        "people": await v.service.read(lambda conn: _people(conn, chosen)),
-        "may": _may(v, chosen),
-        "claimed_by": _claimed_by_other(v, chosen),
-        "review_page": view.review_page(chosen, instance),
-    }
-
-
-def _leads(machine: Machine | None, instance: Instance, chosen: OpenReview, decision: str) -> str:
-    """What happens after this decision, as the rest of a sentence."""
-    event = chosen.decisions[decision]
-    settled = {"confirmed": "it counts as sent", "failed": "it counts as not sent"}.get(
-        chosen.settles.get(decision, "")
-    )
-    if machine is None or not event:
-        done = "the running step gets the answer and continues" if chosen.visit else "the answer is stored"
-        return f"{settled}, and its step is retried" if settled else done
-    targets = sorted({edge.to for edge in machine.edges_on(instance.state, event)})
-    moves = " or ".join(f"moves to {title(to)}{_there(machine, to)}" for to in targets)
-    if not moves:
-        moves = f"starts its step {title(instance.state)}" if machine.arm(instance.state, event) else "is not moved"
-    return f"it {moves}" + (f"; {settled}" if settled else "")
-
-
-def _there(machine: Machine, to: str) -> str:
-    """What the state means for the instance."""
-    state = machine.states[to]
-    if state.kind is Kind.FINAL:
-        return ", where it ends"
-    if state.waits_for:
-        return f", where it waits for {state.waits_for}"
-    return ", where a worker continues" if kind_of(machine, to) == "work" else ""
-
-
-SNOOZES = (("an hour", 3600), ("four hours", 4 * 3600), ("a day", 24 * 3600), ("a week", 7 * 24 * 3600))
-
-
-def _snoozes(chosen: OpenReview, now: Micros) -> list[tuple[str, int]]:
-    """For how long it can be snoozed: it must be back before it is due."""
-    return [
-        (words, seconds)
-        for words, seconds in SNOOZES
-        if chosen.due_at is None or now + seconds * SECOND < chosen.due_at
-    ]
-
-
-def _people(conn: sa.Connection, chosen: OpenReview) -> list[str]:
-    """The names of those who may decide it."""
-    return [
-        person.name
-        for person in accounts.everyone(conn, chosen.workspace)
-        if person.disabled_at is None and person.roles[chosen.workspace].includes(role_of(chosen))
-    ]
-
-
-def _may(v: Visitor, chosen: OpenReview) -> bool:
-    try:
-        may_decide(v.who, chosen)
-    except EngineError:
-        return False
-    return True
-
-
-def _claimed_by_other(v: Visitor, chosen: OpenReview) -> str:
-    """Who has claimed it, if that is somebody else."""
-    me = str(v.who.actor_in(chosen.workspace))
-    claimed = chosen.claimed_by is not None and (chosen.claimed_until or 0) > v.now
-    return chosen.claimed_by or "" if claimed and chosen.claimed_by != me else ""
-
-
 def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> list[OpenReview]:
     """Other identical reviews without a form, which can be decided together."""
     if chosen is None or chosen.form or chosen.status != "open" or chosen.settles:
@@ -244,7 +137,7 @@ def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> 
         for r in waiting
         if (r.machine, r.name, r.title, r.workspace) == (chosen.machine, chosen.name, chosen.title, chosen.workspace)
         and not r.form
-        and not _claimed_by_other(v, r)
+        and not claimed_by_other(v, r)
     ]
 
 

@@ -37,12 +37,13 @@ let tag = ''
 // The script of an application has learnt of a change that is not in the history.
 document.addEventListener('interlock:changed', () => refresh())
 async function refresh () {
+  if (gone || document.body.hasAttribute('data-no-live')) return
   if (running) { again = true; return }
   running = true
   const reply = await fetch(location.href, { headers: { 'X-Live': '1', 'If-None-Match': tag } }).catch(() => undefined)
   if (reply?.redirected && reply.url.includes('/ui/login')) { location.reload(); return }
   // The page is gone, or no longer this reader's: asking again gives the same answer.
-  if (reply && reply.status >= 400 && reply.status < 429) { gone = true; live = false; source?.close(); showLive(); return }
+  if (reply && reply.status >= 400 && reply.status < 429) { running = again = false; gone = true; live = false; source?.close(); showLive(); return }
   if (reply?.ok) tag = reply.headers.get('ETag') ?? ''
   if (reply?.ok) take(new DOMParser().parseFromString(await reply.text(), 'text/html'))
   await new Promise(resolve => setTimeout(resolve, 400))
@@ -67,8 +68,9 @@ function showLive () {
   for (const word of document.querySelectorAll('[data-live-word]')) word.textContent = live ? 'Live' : 'Not live'
 }
 function listen () {
+  if (document.body.hasAttribute('data-no-live')) { live = false; showLive(); return }
   const topics = new Set([...document.querySelectorAll('[data-live]')].flatMap(r => r.dataset.live.split(' ')))
-  if (!topics.size || document.hidden || gone || document.body.hasAttribute('data-no-live')) return
+  if (!topics.size || document.hidden || gone) return
   source = new EventSource('/ui/live?' + [...topics].map(t => 'topic=' + encodeURIComponent(t)).join('&'))
   source.onopen = () => { live = true; wait = 1000; showLive() }
   source.addEventListener('listening', refresh)
@@ -160,6 +162,10 @@ document.addEventListener('click', event => {
     boxes[0]?.setCustomValidity(fine ? '' : group.dataset.says)
   }
 }, true)
+// Without this script, texts are copied by hand.
+const offerCopies = () => { for (const button of document.querySelectorAll('[data-copy][hidden]')) button.hidden = false }
+document.addEventListener('interlock:shown', offerCopies)
+offerCopies()
 document.addEventListener('click', async event => {
   const copier = event.target.closest?.('[data-copy]')
   if (copier) {
@@ -167,7 +173,7 @@ document.addEventListener('click', async event => {
     const done = await navigator.clipboard?.writeText(text).then(() => true, () => false)
     // Browsers have no clipboard on plain http: then the text is selected, for Ctrl-C.
     if (!done) getSelection().selectAllChildren(document.getElementById(copier.dataset.copy))
-    copier.textContent = done ? 'Copied' : 'Selected: press Ctrl-C'
+    copier.firstChild.textContent = done ? 'Copied' : 'Selected: press Ctrl-C'
   }
   const opener = event.target.closest?.('[data-opens]')
   if (opener) { const box = document.getElementById(opener.dataset.opens); box?.showModal?.() }

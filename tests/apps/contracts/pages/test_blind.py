@@ -106,7 +106,7 @@ def test_opening_holds_nothing_and_whoever_is_late_is_told(contracts: Contracts,
     assert contracts.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
     check = Check(contracts, it)
     other = Check(contracts, it, "owner")
-    assert "<strong>reviewer</strong> has taken it" in other.text
+    assert "<strong>reviewer</strong> has claimed it" in other.text
     assert other.form == {}
     check.send(decision="unreadable")
     csrf = site.form("/ui/halt", "/ui/halt", "owner")["csrf"]

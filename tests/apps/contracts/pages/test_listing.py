@@ -63,7 +63,7 @@ def test_words_are_searched_in_the_text_whatever_their_capitals(contracts: Contr
     assert "<mark>Limitation</mark>" in found
     assert f'href="/ui/contracts/{clear}/review?q=LIMITATION%20liability"' in found
     assert "strom.pdf" in site.get("/ui/contracts?q=kündigungsfrist").text
-    assert "No contract fits" in site.get("/ui/contracts?q=100%25%20nowhere").text
+    assert "No contracts match" in site.get("/ui/contracts?q=100%25%20nowhere").text
     assert "clear.pdf" not in site.get("/ui/contracts?vertical=energy").text
     assert "strom.pdf" not in site.get("/ui/contracts?show=review").text
 
@@ -194,9 +194,7 @@ def test_the_calendar_has_ends_and_notice_dates_and_says_what_is_computed(contra
 
 
 def address(site: Site, who: str) -> str:
-    found = re.search(
-        r'readonly value="[^"]*?(/contracts/calendar/[^"]+)"', site.get("/ui/contracts/calendar", who).text
-    )
+    found = re.search(r'id="feed">[^<]*?(/contracts/calendar/[^<]+)<', site.get("/ui/contracts/calendar", who).text)
     assert found is not None
     return found[1]
 

@@ -43,7 +43,7 @@ def test_a_call_that_waits_is_answered_on_the_page_with_the_time_that_is_left(pa
         assert 'May the agent use <span class="mono">execute_bash</span>?' in text
         assert "rm -rf build && git status --short" in text
         assert 'data-left="' in text
-        assert "The agent waits for an answer." in text
+        assert "The agent is waiting for an answer." in text
         assert "asks you" in pages.get(ROOT)
         after = pages.site.send(f"{ROOT}/{made}", answer, {"decision": "allow"}, "member")
         assert "Allowed: the agent goes on" in after.text

@@ -49,7 +49,7 @@ def test_the_patch_is_one_that_git_applies(pages: Pages, tmp_path: Path) -> None
 
 def test_a_session_without_a_branch_says_so(pages: Pages) -> None:
     made = pages.start("Write about tea")
-    assert "There is nothing to show yet." in pages.get(f"{ROOT}/{made}/changes")
+    assert "Nothing to show yet." in pages.get(f"{ROOT}/{made}/changes")
     assert pages.site.get(f"{ROOT}/{made}/patch", "member").status_code == 404
 
 

@@ -45,11 +45,11 @@ async def test_a_day_with_an_agent(place: RunningService, browser: Browser) -> N
         page = otto.page
         await otto.go(ROOT)
         await page.keyboard.press("n")
-        await page.get_by_label("What is to be done?").fill("Remove what nobody needs")
+        await page.get_by_label("Task").fill("Remove what nobody needs")
         await page.get_by_label("Files").set_input_files(
             {"name": "plan.txt", "mimeType": "text/plain", "buffer": b"First the flags"}
         )
-        await page.get_by_label("What is to be done?").focus()
+        await page.get_by_label("Task").focus()
         for _ in range(2):  # an impatient person
             await page.keyboard.press("Control+Enter")
         await expect(page.get_by_role("heading", name="Remove what nobody needs")).to_be_visible()
@@ -125,7 +125,7 @@ async def test_without_a_script_a_session_is_started_and_read(place: RunningServ
     async with window(browser, place, "otto", java_script_enabled=False) as otto:
         page = otto.page
         await otto.go(f"{ROOT}/new")
-        await page.get_by_label("What is to be done?").fill("Write about coffee")
+        await page.get_by_label("Task").fill("Write about coffee")
         await page.get_by_role("button", name="Start session").click()
         await expect(page.get_by_role("heading", name="Write about coffee")).to_be_visible()
         for _ in range(100):

@@ -40,10 +40,10 @@ def test_the_counts_add_up_and_each_sandbox_says_who_has_it(pages: Pages) -> Non
     made = pages.run("Write about tea")
     text = unescape(pages.get(POOL))
     shown = figures(text)
-    assert shown == {"free": 3, "borrowed": 1, "being returned": 0, "quarantined": 0, "together": 4}
+    assert shown == {"free": 3, "borrowed": 1, "being returned": 0, "quarantined": 0, "total": 4}
     assert f'href="{ROOT}/{made}">Write about tea</a>' in text
-    assert "Loans and allocator agree." in text
-    assert "to be renewed" in text
+    assert "Loans and the allocator agree." in text
+    assert "renewal" in text
     token = pages.sessions.engine.read(lambda conn: conn.exec_driver_sql("SELECT token FROM sandbox_loan").scalar_one())
     assert token not in text
 
@@ -96,7 +96,7 @@ def test_a_return_that_failed_for_good_is_shown_and_tried_again(pages: Pages) ->
     assert pages.sessions.look(made)["lease"]["state"] == "returned"
     closed = unescape(pages.get(f"{LETTERS}?status=retried"))
     assert "the cleaner is back" in closed
-    assert "Nothing is stuck." in pages.get(LETTERS)
+    assert "No open dead letters." in pages.get(LETTERS)
 
 
 def test_only_an_owner_releases_by_force_from_the_dead_letters(pages: Pages) -> None:

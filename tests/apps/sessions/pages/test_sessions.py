@@ -216,7 +216,7 @@ def test_a_session_is_cancelled_archived_and_brought_back(pages: Pages) -> None:
     state = pages.sessions.state(made)
     assert "Archived" in pages.send(made, "archive", reason="not needed").text
     assert pages.sessions.state(made) == "archived"
-    assert "Unarchive it to go on" in pages.page(made)
+    assert "Unarchive to continue" in pages.page(made)
     pages.send(made, "unarchive")
     assert pages.sessions.state(made) in {state, "needs_review"}
 

@@ -87,7 +87,7 @@ def message_of(error: InterlockError, *, still_open: bool, task: OpenReview | No
     match error:
         case ReviewClaimed():
             return (
-                "Somebody else has taken this review: your decision was not accepted. Your input is still here.",
+                "Somebody else has claimed this review: your decision was not accepted. Your input is still here.",
                 409,
             )
         case OutOfDate():

@@ -26,6 +26,7 @@ from interlock.apps.contracts.pages.taking import has_taken, taken_by_other
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.review.page_search import search
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
+from interlock.dashboard.decisions import leads
 from interlock.dashboard.formatting import title
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader, Visitor, render
@@ -136,5 +137,14 @@ def shown(
         made = sheet(conn, instance, settings, field=want.field, page=want.page, given=blamed)
         lost = [] if made.open else entering.lost(given, made.vertical)
     hits = search(stored.document(conn, instance.id, instance.data), want.words) if want.words.strip() else []
-    more = {"message": message, "status": status, "lost": lost, "notes": want.notes, "words": want.words, "hits": hits}
+    said = leads(contract, instance, made.review) if made.open and made.review else {}
+    more = {
+        "leads": said,
+        "message": message,
+        "status": status,
+        "lost": lost,
+        "notes": want.notes,
+        "words": want.words,
+        "hits": hits,
+    }
     return made, more

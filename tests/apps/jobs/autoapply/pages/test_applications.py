@@ -21,7 +21,7 @@ def test_what_waits_for_the_person_stands_on_top_the_oldest_first(applicant: Pag
     applicant.trial.advance(hours=5)
     second = applicant.apply()
     text = unescape(applicant.site.get(LIST).text)
-    top = text[text.index("Waits for you") : text.index("All applications")]
+    top = text[text.index("Waiting for you") : text.index("All applications")]
     assert top.index(str(first)) < top.index(str(second))
     assert "Send it yourself" in top
     assert "Approve or reject its packet" in top
@@ -32,7 +32,7 @@ def test_what_waits_for_the_person_stands_on_top_the_oldest_first(applicant: Pag
 def test_the_list_is_filtered_by_status_and_a_wrong_one_is_refused(applicant: PageApplicant) -> None:
     it = applicant.by_hand()
     assert str(it) in applicant.site.get(f"{LIST}?status=requires_review").text
-    assert "No application here." in applicant.site.get(f"{LIST}?status=submitted").text
+    assert "No applications match." in applicant.site.get(f"{LIST}?status=submitted").text
     assert applicant.site.get(f"{LIST}?status=lost").status_code == 422
     assert applicant.site.get(f"{LIST}?after=x").status_code == 422
 

@@ -127,7 +127,7 @@ def test_what_mail_says_is_agreed_to_or_dismissed(applicant: PageApplicant) -> N
         said = applicant.forged(BOARD, "owner", do=do, proposal=str(one.id), workspace=HERE, back=BOARD, key=do)
         assert said.status_code == 200
     assert card_of(applicant, it).stage == "interview"
-    assert "Mail says" not in applicant.site.get(BOARD).text
+    assert "From your mail" not in applicant.site.get(BOARD).text
     assert "dismissed by" in applicant.site.get(f"{BOARD}/{it}").text
 
 

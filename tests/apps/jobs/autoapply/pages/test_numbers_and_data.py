@@ -26,7 +26,7 @@ def remember(applicant: PageApplicant, label: str, value: Any) -> None:
 
 
 def test_the_numbers_of_few_applications_are_grey(applicant: PageApplicant) -> None:
-    assert "Nothing was sent yet." in applicant.site.get(NUMBERS).text
+    assert "No applications sent yet." in applicant.site.get(NUMBERS).text
     for number in range(2):
         applicant.act(applicant.by_hand(number), "submitted")
     it = applicant.rows()[0].id
@@ -75,7 +75,7 @@ def test_past_applications_are_shown_before_they_are_imported(applicant: PageApp
     file = {"file": ("past.csv", PAST, "text/csv")}
     owner = applicant.site.browser()
     shown = owner.post(DATA, data={**form, "do": "preview", "first": ""}, files=file)
-    assert "past.csv: 1 new, 0 known, 1 that cannot be read." in unescape(shown.text)
+    assert "past.csv: 1 new, 0 known, 1 unreadable." in unescape(shown.text)
     assert applicant.rows() == []
     done = owner.post(DATA, data={**form, "do": "import", "first": ""}, files=file)
     assert "Imported: 1 application; 1 row could not be read." in unescape(done.text)
@@ -97,4 +97,4 @@ def test_everything_is_deleted_only_by_an_owner_who_writes_so(applicant: PageApp
     assert answer.status_code == 200
     [row] = applicant.rows()
     assert (row.title, row.company, row.url) == ("", "", ""), "only that it was applied for is known"
-    assert "There is no rule." in applicant.site.get("/ui/jobs/apply-rules").text
+    assert "No rules yet." in applicant.site.get("/ui/jobs/apply-rules").text

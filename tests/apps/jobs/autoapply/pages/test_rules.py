@@ -43,13 +43,13 @@ def test_the_editor_shows_at_once_what_a_rule_takes_and_why_not_the_others(appli
     applicant.match(1, title="Senior Backend Engineer")
     applicant.match(2, title="Senior Python Engineer")
     text = unescape(applicant.site.get(NEW).text)
-    assert "It would take 2 of 2 stored matches." in text
+    assert "It would select 2 of 2 stored matches." in text
     text = unescape(send(applicant, NEW, "preview", titles="Python Engineer").text)
-    assert "It would take 1 of 2 stored matches." in text
-    taken = text[text.index("Would be taken") : text.index("What keeps the others out")]
+    assert "It would select 1 of 2 stored matches." in text
+    taken = text[text.index("Selected") : text.index("Why the others are excluded")]
     assert "Kind Boats 2" in taken
     assert "Kind Boats 1" not in taken
-    out = text[text.index("Would not be taken") :]
+    out = text[text.index("Not selected") :]
     assert "the title 'Senior Backend Engineer' fits none of the rule's" in out
     assert "another title" in text
     assert stored(applicant) == [], "a preview stores nothing"
@@ -103,7 +103,7 @@ def test_a_rule_that_cannot_be_used_names_every_problem_and_keeps_what_was_typed
     answer = send(applicant, NEW, "save", name="", min_skills="0", min_score="900", titles=f"Cook {EVIL}")
     assert answer.status_code == 422
     text = unescape(answer.text)
-    assert "Nothing was stored." in text
+    assert "Nothing was saved." in text
     for problem in ("name:", "min_skills:", "min_score:"):
         assert problem in text
     assert "Cook <script>" in text
@@ -143,11 +143,11 @@ def test_what_a_rule_decided_is_shown_with_every_check(applicant: PageApplicant)
     applicant.take(row, applicant.match(2))
     page = f"{RULES}/{row.id}"
     text = unescape(applicant.site.get(page).text)
-    decided = text[text.index("What it decided") :]
+    decided = text[text.index("<h2>Decisions</h2>") :]
     assert "names none of the rule's skills; 1 needed" in decided
     assert "the title fits 'Backend Engineer'" in decided
     assert "too few of the skills 2" in decided
-    assert "No decision fits." in applicant.site.get(f"{page}?decided=taken").text
+    assert "No decisions match." in applicant.site.get(f"{page}?decided=taken").text
     assert "Kind Boats 2" in applicant.site.get(f"{page}?decided=skills").text
 
 

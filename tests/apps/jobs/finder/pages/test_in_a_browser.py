@@ -56,7 +56,7 @@ async def test_matches_are_dismissed_undone_and_opened_with_keys(place: RunningS
         await page.keyboard.press("u")
         await expect(rows).to_have_count(2)
         await page.keyboard.press("Enter")
-        await expect(page.get_by_role("heading", name="Requirements against your profile")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Requirements and your profile")).to_be_visible()
         owner.fine()
 
 

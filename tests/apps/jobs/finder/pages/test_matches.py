@@ -60,7 +60,7 @@ def test_what_nearly_passed_is_listed_with_the_rules_that_cut(finder: Finder) ->
     assert 94 <= score < 99
     text = finder.site.get("/ui/jobs/why-not?outcome=nearly").text
     assert str(made) in text
-    assert "Rules that kept them out: score (1)" in text
+    assert "Rules that rejected them: score (1)" in text
 
 
 def test_a_posting_is_dismissed_and_the_decision_is_undone(finder: Finder) -> None:

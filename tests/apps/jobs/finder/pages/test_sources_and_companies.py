@@ -38,7 +38,7 @@ def test_the_day_shows_matches_trouble_and_what_was_settled_without_a_paid_call(
     finder.match(title="Unpaid Engineer")
     finder.source(status="disabled", status_reason="5 crawls in a row failed: 503")
     text = unescape(finder.site.get("/ui/jobs").text)
-    assert "2 of 2 postings were settled before any paid call" in text
+    assert "2 of 2 postings were decided without a paid model call" in text
     assert "5 crawls in a row failed: 503" in text
     assert "Senior Backend Engineer" in text
     assert "Start here" not in text
@@ -82,7 +82,7 @@ def test_a_source_shows_its_health_its_crawls_and_its_first_rows(finder: Finder)
     assert "1 of 5 failures in a row" in listed
     text = unescape(finder.site.get(f"/ui/jobs/sources/{made}").text)
     assert "503 Service Unavailable" in text
-    assert "Not given: salary (1 of 1)" in text
+    assert "Missing: salary (1 of 1)" in text
     assert 'href="javascript' not in text
 
 
@@ -110,7 +110,7 @@ def test_enabling_a_source_answers_the_review_that_asks_about_it(finder: Finder)
         sources.update(unit, made, item_id=item.id)
 
     finder.write(asked)
-    assert "Look at the first rows below" in finder.site.get(f"/ui/jobs/sources/{made}").text
+    assert "Check the first rows below" in finder.site.get(f"/ui/jobs/sources/{made}").text
     finder.site.send(f"/ui/jobs/sources/{made}", f"/ui/jobs/sources/{made}", {"action": "enable"})
     assert finder.engine.reviews.waiting() == []
 

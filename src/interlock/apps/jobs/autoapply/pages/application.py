@@ -221,18 +221,18 @@ def _verify(arrived: bool) -> Do:
 ACTIONS: dict[str, tuple[str, Do]] = {
     "approve": ("Approved: exactly this packet is sent, once.", _approve),
     "reject": ("Rejected: it is withdrawn.", _plain(deciding.reject)),
-    "later": ("Put aside until you resume it.", _plain(deciding.later)),
+    "later": ("Paused until you resume it.", _plain(deciding.later)),
     "pause": ("Paused.", _plain(deciding.pause)),
     "resume": ("Resumed.", _plain(deciding.resume)),
     "withdraw": ("Withdrawn.", _plain(deciding.withdraw)),
     "prepare": ("It is prepared again.", _plain(deciding.prepare_again)),
     "schedule": ("Kept: it is sent at that time.", _schedule),
     "unschedule": ("Kept: it is sent as soon as it is ready.", _unschedule),
-    "open_form": ("The job is yours until you say how it ended. Open the form and send it.", _open_form),
-    "submitted": ("Kept: you submitted it.", _submitted),
-    "failed": ("Kept: it failed.", _not_sent),
-    "arrived": ("Kept: it arrived.", _verify(True)),
-    "not_arrived": ("Kept: it did not arrive. It is tried again.", _verify(False)),
+    "open_form": ("The job is reserved for you until you report the outcome. Open the form and send it.", _open_form),
+    "submitted": ("Saved: you submitted it.", _submitted),
+    "failed": ("Saved: it failed.", _not_sent),
+    "arrived": ("Saved: it arrived.", _verify(True)),
+    "not_arrived": ("Saved: it did not arrive. It is tried again.", _verify(False)),
 }
 """What a form may do → what is said then, and how."""
 

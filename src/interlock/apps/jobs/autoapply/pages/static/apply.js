@@ -1,18 +1,3 @@
-// Buttons that copy an answer. Without this script, or without the clipboard, the answers are selected by hand.
-
-if (navigator.clipboard) {
-  const offer = () => { for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false }
-  offer()
-  document.addEventListener('interlock:shown', offer)
-  document.addEventListener('click', async event => {
-    const button = event.target.closest?.('[data-copy]')
-    const from = button && document.getElementById(button.dataset.copy)
-    if (!from) return
-    await navigator.clipboard.writeText(from.textContent)
-    button.firstChild.textContent = 'Copied'
-  })
-}
-
 // An application whose packet is made, or made again, while its page is open.
 
 document.addEventListener('interlock:shown', () => {
