@@ -81,7 +81,7 @@ def test_a_refused_key_rejects_it_at_once(contracts: Contracts) -> None:
         it = contracts.taken(CLEAR)
         body = contracts.look(it)
         assert (body["state"], body["rejectReason"]) == ("rejected", "not_retryable")
-        assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_SAYS_NO", False)
+        assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_REFUSED", False)
         asked = len(model.requests)
         contracts.trial.advance(hours=1)
         assert (len(model.requests), asked <= 3) == (asked, True)

@@ -167,8 +167,8 @@ _ANNOUNCED = re.compile(
 )
 """What ends a line that announces a list, whatever it begins with."""
 _BULLETS = ("\u2022", "* ", "- ")
-_VALUE = re.compile(r":.*\d")
-"""What makes a heading of pay a label with its value, which says nothing of the lines below it."""
+_DIGIT = re.compile(r"\d")
+"""After a colon, it makes a heading of pay a label with its value, which says nothing of the lines below it."""
 _BESIDE = frozenset({"benefits", "company", "legal", "pay"})
 """Sections that feed no skills; a heading that is not known must not be swallowed by them."""
 _LEAD = " \u2022*#-:>\"'_=~\u25ba\u2714\u2705"
@@ -211,7 +211,7 @@ def sections_of(low: str, begin: int, cues: Mapping[str, Sequence[Hit]]) -> tupl
         end = len(low) if end < 0 else end
         if end - at <= LONGEST_HEADING:
             found = heading(low[at:end])
-            if found == "pay" and _VALUE.search(low, at, end):
+            if found == "pay" and (colon := low.find(":", at, end)) >= 0 and _DIGIT.search(low, colon, end):
                 add(at, found)
                 at = end + 1
                 continue
