@@ -10,6 +10,7 @@ Beside them applications use the names of `interlock.engine`, and the functions 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -69,6 +70,7 @@ __all__ = [
     "lock_by_keys",
     "must_raise",
     "notify",
+    "reason_of",
     "record_action",
     "refused_spawns",
     "require_claim",
@@ -220,6 +222,13 @@ def change(
     unit.record(instance, kind, actor, payload={**made, **(payload or {})})
     changed: dict[str, Any] = made["set"]
     return changed
+
+
+def reason_of(unit: Unit, instance: Instance) -> str:
+    """In a follower: why the move was made, in the words of who made it; empty if they gave no reason."""
+    rows = (row for row in reversed(unit.history) if row[0] == instance.id and row[4] == instance.state)
+    text = next((row[8] for row in rows), None)
+    return str(json.loads(text).get("reason", "")) if text else ""
 
 
 def hasten(unit: Unit, instance: Instance) -> bool:

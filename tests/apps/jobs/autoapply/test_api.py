@@ -175,13 +175,15 @@ def test_decisions_and_logs_tell_everything(api: Api) -> None:
         "application": None,
     }
     [decision] = api.get(f"{APPLY}/decisions?taken=false&blocked_by=titles").json()["decisions"]
-    assert {one["level"] for one in decision["checks"]} == {"info", "block"} or decision["checks"]
+    assert {one["level"] for one in decision["checks"]} == {"info", "block"}
     it = enqueue(api, 1)
-    api.post(f"{APPLY}/withdraw", {"application_id": it, "reason": "no"})
+    api.post(f"{APPLY}/pause", {"application_id": it, "reason": "on holiday"})
+    api.post(f"{APPLY}/withdraw", {"application_id": it, "reason": "too far away"})
     rows = api.get(f"{APPLY}/logs?application_id={it}").json()["logs"]
-    assert [(one["from_status"], one["to_status"], one["actor"]) for one in rows] == [
-        ("queued", "withdrawn", "owner:owner/setup"),
-        (None, "queued", "owner:owner/setup"),
+    assert [(one["from_status"], one["to_status"], one["actor"], one["reason"]) for one in rows] == [
+        ("paused", "withdrawn", "owner:owner/setup", "user: too far away"),
+        ("queued", "paused", "owner:owner/setup", "on holiday"),
+        (None, "queued", "owner:owner/setup", "chosen by hand"),
     ]
     assert all(one["trace_id"] and one["user_id"] == "owner/setup" for one in rows)
 

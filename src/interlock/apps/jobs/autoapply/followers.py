@@ -19,14 +19,14 @@ from interlock.apps.jobs.autoapply.machine import (
     WITHDRAWN,
     application,
 )
-from interlock.apps.jobs.autoapply.models import Application, WithdrawReason
+from interlock.apps.jobs.autoapply.models import Application, ReviewReason, WithdrawReason
 from interlock.apps.jobs.autoapply.planned import INTERVIEW_REQUESTED, VALIDATING, planned
 from interlock.apps.jobs.autoapply.records import applications, logs
 from interlock.apps.jobs.autoapply.versions import entering
 from interlock.apps.jobs.tables import applied as T
-from interlock.engine import Instance
-from interlock.engine.application import Unit, effects_of, find, send
-from interlock.machine import SYSTEM, Actor, Edge, Message
+from interlock.engine import Claim, Instance
+from interlock.engine.application import Unit, effects_of, find, reason_of, require_claim, send
+from interlock.machine import SYSTEM, WORKER, Actor, Edge, Message
 from interlock.machine.transitions import PEOPLE
 from interlock.store import Micros, micros
 
@@ -40,12 +40,13 @@ def keep_record(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> Non
     if not edge.source:
         _continue_record(unit, instance)
         return
-    kind, error = _error(instance) if edge.to == FAILED else ("", None)
+    unknown = edge.to == REQUIRES_REVIEW and instance.data.get("review_reason") == ReviewReason.VERIFY_SUBMISSION
+    kind, error = _error(instance) if edge.to == FAILED or unknown else ("", None)
     values = _values(unit, instance, edge, actor)
-    if edge.to == FAILED:
+    if error is not None:
         values["last_error"] = error
-        if kind not in NO_ATTEMPT:
-            values["attempt_count"] = T.c.attempt_count + 1
+    if edge.to == FAILED and kind not in NO_ATTEMPT:
+        values["attempt_count"] = T.c.attempt_count + 1
     applications.update(unit, instance.id, **values)
     logs.write(
         unit,
@@ -59,12 +60,34 @@ def keep_record(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> Non
         trace_id=instance.trace_id,
         from_status=edge.source,
         to_status=edge.to,
-        reason=_reason(instance, edge),
+        reason=_reason(unit, instance, edge, actor),
         error=error,
         details={"error_type": kind} if kind else None,
     )
     if edge.to == WITHDRAWN and instance.data.get("withdraw_reason") == WithdrawReason.RETRIES_EXHAUSTED:
         give_up(unit, instance)
+
+
+def note_review(unit: Unit, claim: Claim, review_reason: str, reason: str, error: str | None = None) -> None:
+    """What a person is asked now, where sending what was approved ends in the same state: no move writes it down."""
+    instance = require_claim(unit, claim)
+    known = {"review_reason": review_reason} | ({"last_error": error} if error else {})
+    applications.update(unit, instance.id, **known)
+    logs.write(
+        unit,
+        instance.workspace,
+        "ask",
+        str(Actor(WORKER, str(claim.worker))),
+        status=REQUIRES_REVIEW,
+        instance_id=instance.id,
+        rule_id=_id(instance.data.get("rule_id")),
+        user_id=str(instance.data.get("user_id", "")),
+        trace_id=instance.trace_id,
+        from_status=REQUIRES_REVIEW,
+        to_status=REQUIRES_REVIEW,
+        reason=": ".join(part for part in (review_reason, reason) if part),
+        error=error,
+    )
 
 
 def _values(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> dict[str, Any]:
@@ -104,10 +127,13 @@ def may_have_arrived(conn: sa.Connection, instance_id: UUID) -> bool:
     return any(one.kind == SUBMISSION and one.status in ("sent", "unknown", "confirmed") for one in found)
 
 
-def _reason(instance: Instance, edge: Edge) -> str:
-    if edge.to == WITHDRAWN:
-        return str(instance.data.get("withdraw_reason") or "")
-    return str(instance.data.get("review_reason") or "") if edge.to == REQUIRES_REVIEW else ""
+def _reason(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> str:
+    """The reason's code where the state has one, and the words of who moved it."""
+    field = {WITHDRAWN: "withdraw_reason", REQUIRES_REVIEW: "review_reason"}.get(edge.to, "")
+    code = instance.data.get(field) or ""
+    if code == WithdrawReason.USER and actor.kind not in PEOPLE:
+        code = ""  # a sweep withdrew it, which says why
+    return ": ".join(part for part in (str(code), reason_of(unit, instance)) if part)
 
 
 def _error(instance: Instance) -> tuple[str, str | None]:

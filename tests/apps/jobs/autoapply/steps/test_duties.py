@@ -152,3 +152,7 @@ def test_a_record_that_lags_behind_its_instance_is_mended(applicant: Applicant) 
     applicant.engine.write(lambda unit: applications.update(unit, it, status="paused"))
     duties.sweep_queue(applicant.engine)
     assert applicant.row(it).status == "queued"
+    applicant.trial.run_until_idle()
+    applicant.engine.write(lambda unit: applications.update(unit, it, review_reason="approve_packet"))
+    duties.sweep_queue(applicant.engine)
+    assert applicant.row(it).review_reason == "submit_by_hand"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from interlock.apps.jobs.autoapply import deciding
-from interlock.apps.jobs.autoapply.records import answers, artifacts
+from interlock.apps.jobs.autoapply.records import answers, artifacts, logs
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.finder.intake import NotPossible
+from interlock.engine import leases
 from interlock.engine.application import create, instances
 from interlock.machine import AGENT, Actor
 from interlock.testing import broken_laws
@@ -112,7 +113,11 @@ def test_a_lost_answer_waits_for_a_person_and_is_never_sent_again(applicant: Wor
     applicant.approve(it)
     assert (applicant.trial.state(it), len(applicant.arrived)) == ("requires_review", 1)
     assert applicant.trial.data(it)["review_reason"] == "verify_submission"
-    assert applicant.row(it).sent_at is not None
+    row = applicant.row(it)
+    assert (row.review_reason, row.sent_at is not None) == ("verify_submission", True)
+    assert "its answer is unknown" in str(row.last_error)
+    [told, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
+    assert (told.to_status, told.reason, told.error) == ("requires_review", "verify_submission", row.last_error)
     applicant.trial.advance(days=3)
     applicant.trial.look_after()
     assert len(applicant.arrived) == 1
@@ -126,6 +131,27 @@ def test_a_lost_answer_waits_for_a_person_and_is_never_sent_again(applicant: Wor
     assert {one.state for one in applicant.engine.read(lambda conn: instances(conn, run.name))} == {"success"}
     assert {one.state for one in applicant.engine.read(lambda conn: instances(conn, job.name))} == {"applied"}
     assert broken_laws(applicant.engine) == []
+
+
+def test_what_wants_an_account_by_now_is_sent_by_hand_under_a_claim_that_lasts(
+    applicant: WorldApplicant,
+) -> None:
+    it = applicant.apply()
+    applicant.world.faults.add("html", "/tidewater/jobs/")
+    applicant.approve(it)
+    row = applicant.row(it)
+    assert (row.status, row.review_reason, applicant.arrived) == ("requires_review", "submit_by_hand", [])
+    [told, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
+    assert told.reason == "submit_by_hand: the page has no form; it wants an account"
+    applicant.engine.write(lambda unit: deciding.open_form(unit, HERE, it, ANN))
+    lock = f"lock:apply:{applicant.trial.data(it)['board']}:{applicant.trial.data(it)['job_id']}"
+    for _ in range(4):
+        applicant.trial.advance(hours=20)
+        applicant.trial.look_after()
+    held = applicant.engine.read(lambda conn: leases.find(conn, applicant.engine.clock.now(), lock))
+    assert held is not None, "it is the person's until they answer"
+    applicant.engine.write(lambda unit: deciding.report(unit, HERE, it, "submitted", ANN, proof="by mail"))
+    assert applicant.trial.state(it) == "submitted"
 
 
 def test_what_did_not_arrive_is_sent_again_when_a_person_says_so(applicant: WorldApplicant) -> None:

@@ -138,15 +138,23 @@ def _mend_records(unit: Unit) -> int:
     """Records whose instance moved without them, as after a restored table."""
     mended = 0
     rows = unit.conn.execute(
-        sa.select(T.c.instance_id, T.c.status)
+        sa.select(T.c.instance_id, T.c.status, T.c.review_reason)
         .where(T.c.instance_id.is_not(None), T.c.status.not_in(applications.ENDED))
         .limit(1000)
     ).all()
     for row in rows:
         found = find(unit.conn, row.instance_id, machine=application.name)
-        if found is not None and found.state != row.status:
-            applications.update(unit, found.id, status=found.state, status_at=found.entered_at)
-            mended += 1
+        if found is None:
+            continue
+        asked = found.data.get("review_reason") if found.state == REQUIRES_REVIEW else None
+        if found.state != row.status:
+            known = {"status": found.state, "status_at": found.entered_at, "review_reason": asked}
+        elif asked != row.review_reason:
+            known = {"review_reason": asked}
+        else:
+            continue
+        applications.update(unit, found.id, **known)
+        mended += 1
     return mended
 
 

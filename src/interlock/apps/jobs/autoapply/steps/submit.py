@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.by_hand import claimed_as, limits_of
 from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl
+from interlock.apps.jobs.autoapply.followers import note_review
 from interlock.apps.jobs.autoapply.machine import (
     READY_TO_SUBMIT,
     REQUIRES_REVIEW,
@@ -93,7 +94,11 @@ def submit(task: Task[Application]) -> Outcome:
 @work(REQUIRES_REVIEW, timeout=timedelta(minutes=15))
 def submit_approved(task: Task[Application]) -> Outcome:
     """Send what its user has approved."""
-    return submit(task)
+    try:
+        return submit(task)
+    except EffectUnknown as error:
+        task.write(note_review, ReviewReason.VERIFY_SUBMISSION.value, "", f"{type(error).__name__}: {error}")
+        raise
 
 
 # -- before it is sent
@@ -141,6 +146,7 @@ def _ask(task: Task[Application], why: str, *, doubts: tuple[str, ...] = (), **m
     data: dict[str, Any] = {"doubts": list(dict.fromkeys([*task.data.doubts, *doubts]))[:20], **more}
     if task.state == READY_TO_SUBMIT:
         return Go(REQUIRES_REVIEW, data=data, reason=why)
+    task.write(note_review, ReviewReason.APPROVE_PACKET.value, why)
     return Stay(data={**data, "approved_packet": None}, reason=why)
 
 
@@ -253,4 +259,5 @@ def _hand_over(task: Task[Application], note: str, doubt: str = "") -> Outcome:
     asks = (Ask("submit_by_hand", SUBMIT_BY_HAND, {"why": note, "packet": task.data.packet_hash}),)
     if task.state == READY_TO_SUBMIT:
         return Go(REQUIRES_REVIEW, data=data, reason=note, asks=asks)
+    task.write(note_review, ReviewReason.SUBMIT_BY_HAND.value, note)
     return Stay(data=data, reason=note, asks=asks)
