@@ -183,6 +183,12 @@ sa.Index(
 sa.Index("ix_jobs_posting_source", posting.c.source_id, posting.c.state)
 sa.Index("ix_jobs_posting_company", posting.c.workspace, posting.c.company_key)
 sa.Index("ix_jobs_posting_group", posting.c.workspace, posting.c.group_key)
+sa.Index(
+    "ix_jobs_posting_opening",
+    posting.c.opening_id,
+    postgresql_where=sa.text("opening_id IS NOT NULL"),
+    sqlite_where=sa.text("opening_id IS NOT NULL"),
+)
 sa.Index("ix_jobs_posting_profile", posting.c.workspace, posting.c.profile_digest)
 sa.Index("ix_jobs_posting_raw", posting.c.raw_ref)
 

@@ -295,7 +295,6 @@ def test_a_long_list_as_csv_goes_on_page_after_page(api: Api, finder: Finder, mo
 def test_a_posting_shows_its_results_and_its_other_sightings(api: Api, finder: Finder) -> None:
     finder.profile()
     made, other = finder.settled(), finder.posting("https://feed.example/1")
-    finder.set(made, opening_id=made)
     finder.set(other, opening_id=made)
     found = api.get(f"{JOBS}/postings/{made}").json()
     assert found["match_result"]["resumeIntakeData"]["prioritizedSkills"][0] == "Python"

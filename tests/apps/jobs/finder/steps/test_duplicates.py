@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.finder import intake
+from interlock.apps.jobs.finder.records import lists, postings
 from interlock.machine import AGENT, Actor
 from interlock.testing import Trial
 from tests.apps.jobs.finder.fetching.site import Site, answer
@@ -53,6 +56,15 @@ def then_by_the_board(trial: Trial, board: Acme) -> Any:
     return found
 
 
+def beside(trial: Trial, posting: Any) -> list[UUID]:
+    """The other postings of a posting's opening."""
+
+    def look(conn: sa.Connection) -> list[UUID]:
+        return [one.id for one in lists.sightings(conn, HERE, postings.find(conn, HERE, posting.id))]
+
+    return trial.engine.read(look)
+
+
 def test_the_employers_own_system_takes_over_from_its_feed(trial: Trial, site: Site, board: Acme) -> None:
     feed = shown_by_the_feed(trial, site)
     own = then_by_the_board(trial, board)
@@ -61,6 +73,7 @@ def test_the_employers_own_system_takes_over_from_its_feed(trial: Trial, site: S
     [other] = rows(trial, "skipped")
     assert (other.id, other.opening_id) == (feed.id, own.id)
     assert "same opening" in other.reason
+    assert (beside(trial, own), beside(trial, feed)) == ([feed.id], [own.id]), "each shows where else it was seen"
     assert {one.data["board"]: one.state for one in items(trial, "job")}["greenhouse-acme"] == "discovered"
     assert sorted(one.state for one in items(trial, "job")) == ["discovered", "expired"]
     run(trial)

@@ -4,8 +4,8 @@ Lists are ordered by score, then by id, the highest first; a posting without a s
 the score and id of its last posting, so a page is stable while postings come and go. Inside a page the fresh ones move
 up (`matching.fresh`); across pages they do not, because freshness changes with time and a cursor must not.
 
-An opening that several sources show is listed once. `opening_id` of each of its postings is the id of the one to show;
-the others are found by their source or their address. The long JSON columns are not read.
+An opening that several sources show is listed once. `opening_id` of its further postings is the id of the one to show,
+which has none itself; they are found by their source or their address. The long JSON columns are not read.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from interlock.apps.jobs.finder.records.postings import (
     SKIPPED,
     UNCERTAIN,
     WAITING,
+    of_opening,
 )
 from interlock.apps.jobs.finder.records.sources import SourceRow
 from interlock.apps.jobs.finder.sources.cleaning import visible
@@ -220,11 +221,7 @@ def position(cursor: str | None) -> tuple[int | None, UUID | None]:
 
 def sightings(conn: sa.Connection, workspace: str, row: Any) -> list[Any]:
     """The other postings of the same opening, without their long columns."""
-    if row.opening_id is None:
-        return []
-    query = sa.select(*LIST_COLUMNS).where(
-        P.c.workspace == workspace, P.c.group_key == row.group_key, P.c.opening_id == row.opening_id, P.c.id != row.id
-    )
+    query = sa.select(*LIST_COLUMNS).where(P.c.workspace == workspace, of_opening(row), P.c.id != row.id)
     return list(conn.execute(query.order_by(P.c.id).limit(50)))
 
 

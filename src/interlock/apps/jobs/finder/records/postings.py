@@ -291,6 +291,12 @@ def with_url_key(conn: sa.Connection, workspace: str, key: str) -> PostingRow | 
     return with_key(conn, workspace, key) or _one(conn, P.c.workspace == workspace, P.c.url_key == key)
 
 
+def of_opening(row: Any) -> sa.ColumnElement[bool]:
+    """Which postings are of a posting's opening: the one that stands for it, and those that repeat it."""
+    stands = row.opening_id or row.id
+    return sa.or_(P.c.id == stands, P.c.opening_id == stands)
+
+
 def alike(conn: sa.Connection, workspace: str, group_key: str | None, limit: int = 50) -> list[PostingRow]:
     """Postings of the same role at the same company."""
     if group_key is None:
