@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from interlock.cli.migrating import migrate
-from interlock.console.options import DEFAULT_DATABASE, App, Database, address, registry_of
+from interlock.console.options import DEFAULT_DATABASE, App, Database, address, parsed, registry_of
 from interlock.console.printing import Json, as_json, table
 
 app = typer.Typer(
@@ -50,7 +50,7 @@ def list_(in_json: Json = False, apps: App = None) -> None:
 
 @app.command()
 def show(
-    name: str,
+    name: Annotated[str, typer.Argument(help="The machine's name.")],
     format: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.TABLE,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
@@ -76,7 +76,7 @@ def _version(database: str, apps: list[str] | None, name: str, digest: str) -> i
     from interlock.store.database import file_of
 
     where = address(database, apps)
-    file = file_of(sa.make_url(where))
+    file = file_of(parsed(where))
     if file is not None and not file.exists():
         return 1
     from interlock.store.tables import definition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -70,8 +71,9 @@ def is_conflict(error: BaseException) -> bool:
     return isinstance(error, sa.exc.IntegrityError)
 
 
-def translated(error: BaseException) -> StoreError | None:
-    """The error as a StoreError; None if the statement itself was wrong."""
+def translated(error: BaseException, file: Path | None = None) -> StoreError | None:
+    """The error as a StoreError, which names the file of the database; None if the statement itself was wrong."""
+    named = f" {file}" if file is not None else ""
     if isinstance(error, sa.exc.TimeoutError):
         return StoreBusy(f"every connection to the database is in use: {error}")
     cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
@@ -86,9 +88,9 @@ def translated(error: BaseException) -> StoreError | None:
     if getattr(error, "connection_invalidated", False) or state.startswith(GONE):
         return StoreGone(f"the database went away: {cause}")
     if name in {"SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_READONLY"} or name.startswith("SQLITE_IOERR"):
-        return StoreGone(f"the database file cannot be used: {cause}")
+        return StoreGone(f"the database file{named} cannot be used: {cause}")
     if name == "SQLITE_NOTADB" or name.startswith("SQLITE_CORRUPT"):
-        return StoreError(f"the database file is damaged, or is not a database: {cause}")
+        return StoreError(f"the database file{named} is damaged, or is not a database: {cause}")
     # psycopg sets no sqlstate if the connection failed or broke.
     if isinstance(error, sa.exc.OperationalError) and not state and not isinstance(cause, sqlite3.Error):
         return StoreGone(f"the database cannot be reached: {cause}")

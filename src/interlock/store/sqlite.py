@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import random
 import sqlite3
+import stat
 import threading
 import time
 from collections import deque
@@ -37,6 +38,8 @@ Queued = tuple[Job[Any], Future[Any], str]
 GROUP = 512
 PATIENCE = 30.0
 NAP = (0.0003, 0.0015)
+SQLITE = b"SQLite format 3\0"
+"""How a database begins."""
 LOOK_EVERY, LOOK_SELDOM, SILENCE = 0.01, 0.05, 2.0
 """Seconds between two checks for commits of other processes. They are longer after a silence, because waking up is what
 costs an idle process its time."""
@@ -53,10 +56,14 @@ class SqliteStore(Store):
         self.path = path.absolute()
         self.url = f"sqlite:///{self.path}"
         self._patience = patience
+        if self.path.is_dir():
+            raise StoreError(f"{self.path} is a folder; name a file in it: sqlite:///{self.path / 'interlock.db'}")
         try:
             private.folder(self.path.parent)
         except OSError as error:
-            raise StoreError(f"the folder of {self.path} cannot be created: {error}") from error
+            raise StoreError(
+                f"the folder of {self.path} cannot be created: {error.strerror}: {error.filename}; name another file"
+            ) from error
         self._writer_engine = self._engine("BEGIN IMMEDIATE", durability, sa.pool.NullPool)
         self._reader_engine = self._engine("BEGIN", durability, sa.pool.QueuePool)
         self._queue: deque[Queued] = deque()
@@ -72,6 +79,8 @@ class SqliteStore(Store):
 
     def _make_private(self, *_: object) -> None:
         """Create the file before SQLite does: its journal files get the same mode."""
+        if _foreign(self.path):
+            raise StoreError(f"{self.path} is not an SQLite database; name another file")
         private.file(self.path)
         for ending in ("-wal", "-shm"):
             private.tighten(self.path.with_name(self.path.name + ending))
@@ -135,7 +144,7 @@ class SqliteStore(Store):
                     file = self._look_at_file()
                 self._commit(conn, group)
             except BaseException as error:
-                ours = _ours(error)
+                ours = _ours(error, self.path)
                 for _, future, _ in group:
                     futures.settle(future, None, ours)
                 _discard(conn)
@@ -150,7 +159,7 @@ class SqliteStore(Store):
                 done = self._transaction(conn, group)
         except (sa.exc.DBAPIError, sqlite3.Error) as error:
             conn.rollback()
-            ours = _ours(error)
+            ours = _ours(error, self.path)
             if len(group) == 1 or isinstance(ours, StoreBusy):
                 for _, future, _ in group:
                     futures.settle(future, None, ours)
@@ -162,7 +171,7 @@ class SqliteStore(Store):
             if error_ is not None and not leniently and decoding.failed(error_):
                 self._commit(conn, [one], leniently=True)
             else:
-                futures.settle(one[1], result, None if error_ is None else _ours(error_))
+                futures.settle(one[1], result, None if error_ is None else _ours(error_, self.path))
 
     def _transaction(self, conn: sa.Connection, group: list[Queued]) -> list[tuple[Any, BaseException | None]]:
         transaction = self._begin(conn)
@@ -227,7 +236,7 @@ class SqliteStore(Store):
                     leniently = True
                     continue
                 # Readers wait only while another process recovers the file after a crash.
-                ours = _ours(error)
+                ours = _ours(error, self.path)
                 if not isinstance(ours, StoreBusy) or time.monotonic() > deadline:
                     raise ours from error
             time.sleep(random.uniform(*NAP))  # noqa: S311
@@ -413,6 +422,18 @@ def plain(table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
     return plain_rows
 
 
+def _foreign(file: Path) -> bool:
+    """Whether others can read the file and it is no database: its mode is not ours to change."""
+    try:
+        found = file.stat()
+    except OSError:
+        return False
+    if not found.st_mode & private.OTHERS or not stat.S_ISREG(found.st_mode) or not found.st_size:
+        return False  # a database of ours is not opened: closing it would drop the locks of this process
+    with file.open("rb") as opened:
+        return opened.read(len(SQLITE)) != SQLITE
+
+
 def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> None:
     deadline = time.monotonic() + patience
     while True:
@@ -425,9 +446,9 @@ def patiently(dbapi: sqlite3.Connection, statement: str, patience: float) -> Non
         time.sleep(random.uniform(*NAP))  # noqa: S311
 
 
-def _ours(error: BaseException) -> BaseException:
+def _ours(error: BaseException, file: Path) -> BaseException:
     if isinstance(error, sa.exc.DBAPIError | sa.exc.TimeoutError | sqlite3.Error):
-        return translated(error) or error
+        return translated(error, file) or error
     return error
 
 
