@@ -104,6 +104,12 @@ def test_machines_of_ones_own_come_in_through_app(tmp_path: Path) -> None:
             ("audit", "verify", "--database", "sqlite:///new.db"),
             "there is no database new.db; start one with: interlock up",
         ),
+        (("instance", "list", "--database", "nope"), "'nope' is not a database address"),
+        (("machine", "show", "job", "--database", "nope"), "'nope' is not a database address"),
+        (("instance", "list", "--database", "sqlite:///."), "is a folder; name a file in it: sqlite:///"),
+        (("up", "--config", "."), ". cannot be read: Is a directory"),
+        (("new", "shop", "--folder", f"{__file__}/shop"), "test_commands.py/shop cannot be used: Not a directory"),
+        (("session", "list", "--state", "nope"), "'nope' is not a state of sessions; there are: pending"),
     ],
 )
 def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
@@ -112,6 +118,15 @@ def test_a_mistake_is_one_clear_line_and_exit_code_1(arguments: tuple[str, ...],
     assert done.stderr.startswith("error: ")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    foreign = tmp_path / "notes.txt"
+    foreign.write_text("bread, tea")
+    foreign.chmod(0o644)
+    done = interlock("instance", "list", "--database", f"sqlite:///{foreign}", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"error: {foreign} is not an SQLite database; name another file\n")
+    assert (foreign.read_text(), foreign.stat().st_mode & 0o777) == ("bread, tea", 0o644)
 
 
 def test_a_wrong_option_is_exit_code_2(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -148,3 +149,34 @@ def test_a_review_is_assigned_and_snoozed(post: tuple[Path, str]) -> None:
     assert call(post, "review", "list")[0]["snoozed_until"] is not None
     assert said(post, "review", "snooze", review["id"], "0")[0] == 0
     assert call(post, "review", "list")[0]["snoozed_until"] is None
+
+
+def test_the_overview_has_a_line_for_each_machine_and_one_for_all(post: tuple[Path, str]) -> None:
+    found = call(post, "overview")
+    assert found["totals"]["open_reviews"] == 1
+    assert next(one for one in found["machines"] if one["machine"] == "letter")["dead_letters"] == 1
+    code, text = said(post, "overview", "--hours", "2")
+    assert code == 0
+    assert text.splitlines()[-1] == "sums and rates over 2 h; 0 workers alive"
+
+
+def test_what_belongs_to_an_instance_is_listed(post: tuple[Path, str]) -> None:
+    new = only(post, "new")["id"]
+    with Engine(post[1], [letter]) as engine:
+        engine.keep_artifact(UUID(new), "note.txt", b"ink!", media_type="text/plain", actor=Actor(SYSTEM))
+    assert [one["name"] for one in call(post, "instance", "artifacts", new)] == ["note.txt"]
+    target = post[0] / "copy.txt"
+    assert said(post, "instance", "artifacts", new, "note.txt", "--to", str(target))[0] == 0
+    assert target.read_bytes() == b"ink!"
+    code, text = said(post, "instance", "artifacts", new, "nope")
+    assert (code, "has no artifact 'nope'; there are: note.txt" in text) == (1, True)
+    assert call(post, "instance", "effects", new) == []
+    assert [one["id"] for one in call(post, "instance", "family", new)] == [new]
+
+
+def test_leases_and_limits_are_listed(post: tuple[Path, str]) -> None:
+    with Engine(post[1], [letter]) as engine:
+        engine.leases.take("printer", "ann", timedelta(days=1))
+    [lease] = call(post, "worker", "leases")
+    assert (lease["name"], lease["holder"]) == ("printer", "ann")
+    assert call(post, "worker", "limits") == []

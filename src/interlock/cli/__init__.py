@@ -24,6 +24,7 @@ from interlock.cli import (
     machines,
     new,
     outbox,
+    overview,
     retention,
     reviews,
     sample,
@@ -69,6 +70,7 @@ def options(
 
 app.command("up")(serving.up)
 app.command("server")(serving.server)
+app.command("overview")(overview.overview)
 app.add_typer(workers.app, name="worker")
 app.add_typer(instances.app, name="instance")
 app.add_typer(reviews.app, name="review")
@@ -114,9 +116,13 @@ def main() -> None:
     except Exception as error:
         from interlock.machine import InterlockError
 
-        if not isinstance(error, InterlockError):
+        if isinstance(error, OSError) and error.filename is not None:
+            said = f"{error.filename} cannot be used: {error.strerror}"
+        elif isinstance(error, InterlockError):
+            said = str(error)
+        else:
             raise
         from interlock.engine import secrets
 
-        print(f"error: {secrets.hide(str(error))}", file=sys.stderr)
+        print(f"error: {secrets.hide(said)}", file=sys.stderr)
         sys.exit(1)

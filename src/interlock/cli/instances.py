@@ -8,6 +8,7 @@ from uuid import UUID
 
 import typer
 
+from interlock.cli import instance_parts
 from interlock.cli.users import by, require_workspace
 from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, json_object, opened
 from interlock.console.printing import As, Json, as_json, described, login, table, when
@@ -35,7 +36,7 @@ def list_(
     paused: Annotated[bool, typer.Option("--paused", help="Only paused ones.")] = False,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only unfinished ones.")] = False,
     after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
@@ -277,3 +278,6 @@ def _after(instance: Any, in_json: bool) -> None:
     else:
         held = ", paused" if instance.paused_at is not None else ""
         typer.echo(f"{instance.machine} {instance.id} is in {instance.state} (seq {instance.seq}){held}")
+
+
+instance_parts.add_to(app)

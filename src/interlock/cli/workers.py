@@ -1,4 +1,4 @@
-"""`interlock worker`: run a worker, or list workers."""
+"""`interlock worker`: run a worker; list workers, leases and limits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import typer
 
 from interlock.cli.serving import Concurrency, Queues, worker
 from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
-from interlock.console.printing import Json, as_json, table, when
+from interlock.console.printing import Json, as_json, table, times_shown, when
 
-app = typer.Typer(rich_markup_mode=None, help="Run a worker, or list those that run.")
+app = typer.Typer(rich_markup_mode=None, help="Run a worker; list workers, leases, limits.")
 
 
 @app.callback(invoke_without_command=True)
@@ -43,4 +43,39 @@ def list_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: Ap
             (str(w.id), w.host, str(w.pid), w.status, when(w.started_at), when(w.beat_at), ", ".join(w.queues))
             for w in found
         ],
+    )
+
+
+@app.command("leases")
+def leases_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """List named resources that somebody holds, next to expire first."""
+    from interlock.engine import leases
+
+    with opened(database, apps) as engine:
+        found = engine.read(lambda conn: leases.active(conn, engine.clock.now()))
+    if in_json:
+        as_json([times_shown(lease) for lease in found])
+        return
+    table(
+        ("resource", "holder", "expiry (UTC)", "taken (UTC)", "fence", "instance"),
+        [
+            (one.name, one.holder, when(one.until), when(one.taken_at), str(one.fence), str(one.instance_id or ""))
+            for one in found
+        ],
+    )
+
+
+@app.command("limits")
+def limits_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
+    """List limits in use, most used first."""
+    from interlock.engine import limits
+
+    with opened(database, apps) as engine:
+        found = engine.read(limits.usage)
+    if in_json:
+        as_json([times_shown(limit) for limit in found])
+        return
+    table(
+        ("limit", "kind", "used", "last use (UTC)"),
+        [(one.key, one.kind, str(one.used), when(one.last_at)) for one in found],
     )

@@ -1,4 +1,4 @@
-"""`interlock session start|prompt|watch|cancel|diff` on the database of a service, with the scripted agent."""
+"""`interlock session list|start|prompt|watch|cancel|diff` on the database of a service, with the scripted agent."""
 
 from __future__ import annotations
 
@@ -154,6 +154,15 @@ def test_in_the_demo_commands_know_its_repositories(tmp_path: Path) -> None:
 
 
 def test_the_group_is_listed(here: Here) -> None:
-    assert "Agent sessions: start one" in command("--help", cwd=here.folder).out
+    assert "Agent sessions: list them, start one" in command("--help", cwd=here.folder).out
     out = here.say("--help").out
     assert all(name in out for name in ("start", "prompt", "watch", "cancel", "diff"))
+
+
+def test_sessions_are_listed_newest_first(here: Here) -> None:
+    first, second = here.start(), here.start("Write about coffee")
+    listed = json.loads(here.say("list", "--json").out)
+    assert [one["id"] for one in listed] == [second, first]
+    assert json.loads(here.say("list", "--state", "archived", "--json").out) == []
+    assert json.loads(here.say("list", "--person", "nobody", "--json").out) == []
+    assert REPO in here.say("list", "--repo", REPO).out
