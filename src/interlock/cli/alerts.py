@@ -17,7 +17,7 @@ app = typer.Typer(rich_markup_mode=None, help="Alerts: list, acknowledge, change
 @app.command("list")
 def list_(
     closed: Annotated[bool, typer.Option("--closed", help="Those that are over.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

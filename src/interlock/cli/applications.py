@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperGroup
 
 from interlock.cli import programs
+from interlock.cli.help_texts import PlainContext, explain_plainly
 
 if TYPE_CHECKING:
     from interlock.machine import Application
@@ -30,6 +31,7 @@ GROUP = "interlock.registry"
 class Commands(TyperGroup):
     """Our own commands, then those of the applications. Our own win where names collide."""
 
+    context_class = PlainContext
     _lines: dict[str, str] | None = None
     _own: frozenset[str] = frozenset()
 
@@ -42,7 +44,9 @@ class Commands(TyperGroup):
                 self.commands.update(self._listed())
             else:
                 self.commands[name] = found
-        return super().resolve_command(ctx, args)
+        resolved = super().resolve_command(ctx, args)
+        explain_plainly(resolved[1])
+        return resolved
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -99,7 +103,8 @@ def _lines(own: Collection[str]) -> dict[str, str]:
     """Application or program → its line in the list; one that cannot be loaded does not hide others."""
     found: dict[str, str] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda e: e.name):
-        found[entry.name] = _summary(entry.module)
+        if programs.has_group(entry.module):
+            found[entry.name] = _summary(entry.module)
         found |= {name: programs.line(function) for name, function in programs.stated(entry.module).items()}
     for spec in _configured(()):
         try:
@@ -207,7 +212,8 @@ def _given(option: str, arguments: Sequence[str]) -> list[str]:
 def _group(application: Application) -> TyperGroup:
     from interlock.machine import InterlockError, attribute
 
-    none = "" if application.docs is not None else " It has no commands."
+    names = " and ".join(f"`interlock {name}`" for name in application.programs)
+    none = f" Its commands are {names}." if names else "" if application.docs is not None else " It has no commands."
     found = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=f"The application {application.name}.{none}")
     if application.commands is not None:
         found = attribute(application.commands, "a Typer app", "app")

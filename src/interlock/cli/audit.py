@@ -91,7 +91,7 @@ def actions(
     ] = None,
     until: Annotated[datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Up to this day (UTC).")] = None,
     after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

@@ -84,7 +84,7 @@ def _pair(text: str) -> tuple[str, Any]:
 
 @app.command("list")
 def list_(
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

@@ -37,7 +37,7 @@ def list_(
     machine: MachineName = None,
     fingerprint: Fingerprint = None,
     error: ErrorType = None,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

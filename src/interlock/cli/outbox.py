@@ -23,7 +23,7 @@ def list_(
     status: Annotated[str | None, typer.Option(help="Only waiting, delivered, dead or discarded ones.")] = None,
     channel: Annotated[str | None, typer.Option(help="Only of this channel.")] = None,
     after: Annotated[UUID | None, typer.Option(help="The cursor of the previous page.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

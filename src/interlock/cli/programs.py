@@ -35,6 +35,18 @@ def stated(module: str) -> dict[str, str]:
     return found
 
 
+def has_group(module: str) -> bool:
+    """Whether an application has commands or documentation under its own name, as far as its source tells."""
+    file = _file(module)
+    found = [
+        {keyword.arg for keyword in node.keywords}
+        for one in ((file, file.with_name("application.py")) if file is not None else ())
+        for node in ast.walk(_tree(one) or ast.Module([], []))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Application"
+    ]
+    return not found or any(one & {"commands", "docs", None} for one in found)
+
+
 def _literal(call: ast.Call) -> dict[str, str]:
     for keyword in call.keywords:
         if keyword.arg == "programs":

@@ -25,7 +25,7 @@ def list_(
     machine: Annotated[str | None, typer.Option("--machine", help="Only of this machine.")] = None,
     person: Annotated[str | None, typer.Option("--person", help="Only those assigned to or claimed by them.")] = None,
     unassigned: Annotated[bool, typer.Option("--unassigned", help="Only those that are assigned to nobody.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="At most so many.")] = 50,
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
     apps: App = None,

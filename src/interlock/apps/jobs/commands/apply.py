@@ -36,7 +36,7 @@ All = Annotated[bool, typer.Option("--all", help="Everything.")]
 def status(
     application: Annotated[str | None, typer.Argument(help="One application, with its log.")] = None,
     state: Annotated[list[str] | None, typer.Option("--status", help="Only these; may be given several times.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many.")] = 50,
     workspace: Workspace = "default",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,

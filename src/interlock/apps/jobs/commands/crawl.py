@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def crawl(
     wanted: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SOURCE]...", help="Ids, names or addresses.", show_default="all active ones"),
+        typer.Argument(metavar="SOURCE", help="Ids, names or addresses.", show_default="all active ones"),
     ] = None,
     workspace: Workspace = "default",
     in_json: Json = False,

@@ -20,12 +20,14 @@ def list_(
         list[str] | None,
         typer.Option("--state", help="matched, filtered, open, saved, …; may be given several times."),
     ] = None,
-    min_score: Annotated[int | None, typer.Option("--min-score", min=0, max=100)] = None,
+    min_score: Annotated[
+        int | None, typer.Option("--min-score", min=0, max=100, help="Only with this score or more.")
+    ] = None,
     company: Annotated[str | None, typer.Option("--company", help="A company's name or id.")] = None,
     workplace: Annotated[str | None, typer.Option("--workplace", help="remote, hybrid, onsite or unknown.")] = None,
     source: Annotated[str | None, typer.Option("--source", help="A source's id, or a kind such as greenhouse.")] = None,
     after: Annotated[str | None, typer.Option("--after", help="The cursor of the page before.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=500)] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many.")] = 50,
     workspace: Workspace = "default",
     in_json: Json = False,
     database: Database = DEFAULT_DATABASE,
