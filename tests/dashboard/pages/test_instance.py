@@ -316,7 +316,7 @@ def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(s
     site.api.engine.write(lambda unit: [note(unit, None, asked, one) for one in found])
     page = site.get(f"/ui/instances/{it}?tab=ai").text
     shown = words(page)
-    for text in ("AI calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):
+    for text in ("Model calls 4", "read terms", "for ann", "some-model strong", "1,234, 56", "$0.0123", "2.0 s"):
         assert text in shown
     for text in ("cached", "ModelTimeout", "second try", "unknown", "no answer"):
         assert text in shown
@@ -325,4 +325,4 @@ def test_calls_of_a_model_are_shown_with_task_model_tokens_cost_time_and_error(s
 
 
 def test_an_instance_for_which_no_model_was_asked_has_no_tab_for_it(site: Site) -> None:
-    assert "AI calls" not in site.get(f"/ui/instances/{site.api.new()}").text
+    assert "Model calls" not in site.get(f"/ui/instances/{site.api.new()}").text

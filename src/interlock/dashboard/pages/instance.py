@@ -248,7 +248,7 @@ def _tabs(counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
         ("data", "Data"),
         ("artifacts", "Artifacts"),
         ("effects", "Effects"),
-        ("ai", "AI calls"),
+        ("ai", "Model calls"),
         ("family", "Family"),
         ("messages", "Messages"),
     )
