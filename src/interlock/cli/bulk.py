@@ -79,7 +79,7 @@ def _pair(text: str) -> tuple[str, Any]:
     try:
         return name.strip(), json.loads(value) if value in {"true", "false"} or value[0] in '["' else value
     except ValueError as error:
-        raise typer.BadParameter(f"the value of {text!r} is no JSON: {error}") from error
+        raise typer.BadParameter(f"the value of {text!r} is not JSON: {error}") from error
 
 
 @app.command("list")

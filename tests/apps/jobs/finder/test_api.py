@@ -81,7 +81,7 @@ def test_a_profile_is_set_as_yaml_or_json_and_read_as_either(api: Api) -> None:
 WRONG_PROFILES = [
     (b'{"identity": {"name": "A"}, "titels": []}', "application/json", "titels: no such key; did you mean titles?"),
     (b"titles: [", "application/yaml", "profile is no YAML"),
-    (b"{", "application/json", "the profile is no JSON"),
+    (b"{", "application/json", "the profile is not JSON"),
     (b"[]", "application/json", "must have keys and values"),
     (b"- a", "text/plain", "must have keys and values"),
     (b"\xff\xfe", "application/yaml", "is no UTF-8 text"),

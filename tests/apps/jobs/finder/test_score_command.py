@@ -87,8 +87,8 @@ def test_without_json_it_is_a_table(profile: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["{"], "line 1 .* is no JSON"),
-        (["[]"], "no JSON object"),
+        (["{"], "line 1 .* is not JSON"),
+        (["[]"], "is not a JSON object"),
         ([{"ats": "x", "extraction": {"method": "pigeon"}, "external_id": "5"}], r"posting 5: extraction\.method"),
     ],
 )

@@ -76,7 +76,7 @@ def _configuration(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(_recorded(file)[0])
     except ValueError as error:
-        raise InterlockError(f"{file} is no JSON: {error}") from None
+        raise InterlockError(f"{file} is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise InterlockError(f"{file} must have an object with the configuration of the source")
     return found

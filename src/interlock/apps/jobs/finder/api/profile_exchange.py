@@ -55,7 +55,7 @@ def read(request: Request, body: bytes) -> Profile:
     except ProfileError as error:
         raise BadRequest(str(error)) from None
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the profile is no JSON: {error}") from None
+        raise BadRequest(f"the profile is not JSON: {error}") from None
 
 
 def values(profile: Profile) -> dict[str, Any]:

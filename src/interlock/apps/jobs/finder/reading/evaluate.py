@@ -141,9 +141,9 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
                 try:
                     row = json.loads(line)
                 except ValueError as error:
-                    raise InterlockError(f"line {number} of {path} is no JSON: {error}") from error
+                    raise InterlockError(f"line {number} of {path} is not JSON: {error}") from error
                 if not isinstance(row, dict):
-                    raise InterlockError(f"line {number} of {path} is no JSON object")
+                    raise InterlockError(f"line {number} of {path} is not a JSON object")
                 yield row
     except OSError as error:
         raise InterlockError(f"{path} cannot be read: {error.strerror or error}") from error
