@@ -38,13 +38,13 @@ def test_a_backup_is_proven_and_restored(post: Path) -> None:
     text, proof = done.out.splitlines()
     assert text.startswith("b.zip: schema ")
     assert "2 instances, 3 history rows" in text
-    assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
+    assert proof == "verified: 2 instances, 3 history rows; all hash chains and replays agree"
     done = interlock(post, "restore", "b.zip", "--database", f"sqlite:///{post.parent}/new.db")
     assert (done.code, done.err) == (0, "")
     text, proof = done.out.splitlines()
     assert text.startswith("restored: schema ")
     assert text.endswith(" UTC")
-    assert proof == "whole: 2 instances, 3 history rows, every chain and every replay"
+    assert proof == "verified: 2 instances, 3 history rows; all hash chains and replays agree"
     call = ("instance", "list", "--json", "--database", f"sqlite:///{post.parent}/new.db", "--app", PROGRAM)
     assert [i["key"] for i in json.loads(interlock(post, *call).out)["instances"]] == ["b", "a"]
     assert sorted(path.name for path in post.parent.iterdir()) == ["b.zip", "new.db", "post.db"]

@@ -187,7 +187,7 @@ def test_machine_show_tells_the_version_that_the_database_knows(parcels: str, tm
 def test_audit_verify_finds_what_was_changed(parcels: str, tmp_path: Path) -> None:
     done = interlock("audit", "verify", "--database", parcels, cwd=tmp_path)
     whole, note = done.stdout.splitlines()
-    assert (done.returncode, whole) == (0, "whole: 2 instances, 2 history rows, every chain and every replay")
+    assert (done.returncode, whole) == (0, "verified: 2 instances, 2 history rows; all hash chains and replays agree")
     assert note.startswith("note: there is no checkpoint")
     with sqlite3.connect(tmp_path / "parcels.db") as conn:
         conn.execute("DROP TRIGGER history_no_update")
@@ -208,4 +208,4 @@ def test_the_sample_runs_to_its_end_and_says_what_it_did(tmp_path: Path) -> None
     assert "every chain verifies: yes" in done.stdout
     assert "shipped" in done.stdout
     url = f"sqlite:///{tmp_path}/sample.db"
-    assert interlock("audit", "verify", "--database", url, cwd=tmp_path).stdout.startswith("whole: 16 instances")
+    assert interlock("audit", "verify", "--database", url, cwd=tmp_path).stdout.startswith("verified: 16 instances")

@@ -251,11 +251,11 @@ def test_waiting_for_a_person_names_the_reminder_and_the_timer_to_come(trial: Tr
     explanation = explained(trial, it)
     assert explanation.waits_for == "person"
     assert explanation.upcoming == (
-        Upcoming("a reminder: the customer is silent", later(hours=1)),
+        Upcoming('a reminder: "the customer is silent"', later(hours=1)),
         Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),
     )
     assert "It waits for the customer's answer since 2026-01-05 09:00:00 UTC (0 seconds ago)." in explanation.sentence
-    assert "If nothing happens, a reminder: the customer is silent at 2026-01-05 10:00 UTC." in explanation.sentence
+    assert 'If nothing happens, a reminder: "the customer is silent" at 2026-01-05 10:00 UTC.' in explanation.sentence
     trial.advance(hours=1)
     assert explained(trial, it).upcoming == (Upcoming("the system fires 'give_up', to 'done'", later(hours=24)),)
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import typer
 
 from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, audit_settings, opened, store_of
-from interlock.console.printing import Json, as_json, table, times_shown, when
+from interlock.console.printing import Json, as_json, counted, table, times_shown, verified, when
 
 if TYPE_CHECKING:
     from interlock.config import Settings
@@ -194,10 +194,12 @@ def _report(found: Verdict, *, against: Checkpoint | None = None) -> None:
         typer.echo(f"BROKEN  {problem}")
     if len(found.problems) > 100:
         typer.echo(f"… and {len(found.problems) - 100} more")
-    size = f"{found.instances} instances, {found.rows} history rows"
-    known = f", and everything that checkpoint {against.no} signed is there" if against else ""
-    whole = f"whole: {size}, every chain and every replay{known}"
-    typer.echo(f"{len(found.problems)} problems in {size}" if found.problems else whole)
+    if found.problems:
+        size = f"{counted(found.instances, 'instance')}, {counted(found.rows, 'history row')}"
+        typer.echo(f"{counted(len(found.problems), 'problem')} in {size}")
+    else:
+        known = f"; everything that checkpoint {against.no} signed is there" if against else ""
+        typer.echo(f"{verified(found.instances, found.rows)}{known}")
     for note in found.notes:
         typer.echo(f"note: {note}")
     if found.problems:

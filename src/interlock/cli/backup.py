@@ -19,7 +19,7 @@ from interlock.console.options import (
     registry_of,
     store_of,
 )
-from interlock.console.printing import As, bars, login, when
+from interlock.console.printing import As, bars, login, verified, when
 
 if TYPE_CHECKING:
     from interlock.engine.audit.signing import Keys
@@ -149,5 +149,5 @@ def _verify(where: str, keys: Keys | None) -> int:
     for problem in total.problems[:100]:
         typer.echo(f"BROKEN  {problem}")
     if not total.problems:
-        typer.echo(f"whole: {total.instances:,} instances, {total.rows:,} history rows, every chain and every replay")
+        typer.echo(verified(total.instances, total.rows))
     return len(total.problems)

@@ -121,6 +121,17 @@ def until_interrupted(wanted: bool = True) -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def counted(number: int, word: str) -> str:
+    """A number with its noun: 1 instance, 1,200 instances."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def verified(instances: int, rows: int) -> str:
+    """What a verification without problems says."""
+    size = f"{counted(instances, 'instance')}, {counted(rows, 'history row')}"
+    return f"verified: {size}; all hash chains and replays agree"
+
+
 def as_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, default=str))
 

@@ -274,7 +274,7 @@ class _Reader:
                 to = ", ".join(repr(e.to) for e in self.machine.edges_on(i.state, timer.fire))
                 self.coming.append(Upcoming(f"the system fires {timer.fire!r}, to {to}", moment(at)))
             else:
-                self.coming.append(Upcoming(f"a reminder: {timer.message}", moment(at)))
+                self.coming.append(Upcoming(f'a reminder: "{timer.message.rstrip(".")}"', moment(at)))
 
 
 def _length(gap: timedelta) -> str:
