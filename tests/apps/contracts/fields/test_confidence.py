@@ -107,6 +107,7 @@ def test_another_field_is_stated_only_if_twenty_known_values_and_their_interval_
     assert audited(60, 54)
     assert not audited(15, 15), "fewer than twenty"
     assert not audited(60, 30), "as often wrong as right"
+    assert not audited(0, 0), "documents were counted, and in none of them there was a value"
 
 
 def test_without_a_calibration_every_value_is_stated_for_the_person_who_sees_them_all() -> None:
@@ -317,6 +318,13 @@ def test_a_documents_part_can_be_left_out() -> None:
     assert table.knows("a")
     assert [row.fold for row in table.without("a").rows] == [fold_of("b")]
     assert not table.without("a").weights, "they are learned again"
+
+
+def test_a_field_whose_values_are_all_in_the_part_that_is_left_out_is_still_a_counted_one() -> None:
+    rows = (Row(field="f", n=2, right=1, fold=fold_of("a")), Row(field="g", n=1, right=0, fold=fold_of("b")))
+    rest = Table(vertical="v", version="1", documents=2, rows=rows, known_documents=("a", "b")).without("a")
+    assert Calibration(rest).estimate("f", AGREE).n == 0
+    assert Calibration(rest).estimate("another", AGREE).n is None
 
 
 MORE_RIGHT_THAN_SEEN = '{"vertical": "v", "version": "1", "documents": 1, "rows": [{"field": "f", "n": 1, "right": 2}]}'

@@ -190,6 +190,15 @@ def test_a_part_is_not_judged_by_itself(tmp_path: Path) -> None:
     assert shares[0][1] > shares[-1][1], "the part with most wrong answers is judged by the better ones"
 
 
+def test_a_value_that_no_other_part_has_is_not_stated_in_a_cross_validation(tmp_path: Path) -> None:
+    without = CONTRACT.replace("audit", "look at")
+    assert without != CONTRACT
+    rows = [(f"r{n}.pdf", f"{without}{n}", {"Audit Rights": "No"}) for n in range(70)]
+    report = evaluate(*folder(tmp_path, *rows, ("a.pdf", CONTRACT, {})), folds=5, reader=reader)
+    [audit] = [row for row in report.fields if row.field == "audit_rights"]
+    assert (audit.known, audit.answered, audit.withheld) == (1, 0, 1)
+
+
 def test_what_each_reader_brings_is_counted(tmp_path: Path) -> None:
     report = evaluate(*folder(tmp_path, ("a.pdf", CONTRACT, {})), table=EMPTY, reader=reader)
     readers = {(row.field, row.reader): row for row in report.readers}

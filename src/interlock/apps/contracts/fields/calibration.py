@@ -111,9 +111,10 @@ class Table(BaseModel):
         To leave out one alone would make a right answer look less likely than a wrong one beside it.
         """
         mine = fold_of(document)
+        left = tuple(row for row in self.rows if row.fold != mine)
         return self.model_copy(
             update={
-                "rows": tuple(row for row in self.rows if row.fold != mine),
+                "rows": (*left, *empty_rows({row.field for row in self.rows} - {row.field for row in left})),
                 "scores": tuple(score for score in self.scores if score.fold != mine),
                 "weights": {},
                 "promise": None,
@@ -147,6 +148,11 @@ def examples(rows: Iterable[Row]) -> dict[str, list[Example]]:
     }
 
 
+def empty_rows(fields: Iterable[str], source: str = "measured") -> list[Row]:
+    """Rows of fields of which documents were counted, and no value was found: not the same as fields without a row."""
+    return [Row(field=name, n=0, right=0, source=source) for name in sorted(fields)]
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """The probability that a value is right, its interval (nine in ten), and the known values of its field."""
@@ -154,7 +160,8 @@ class Estimate:
     p: float
     low: float
     high: float
-    n: float
+    n: float | None
+    """None for a field of which nothing was ever counted."""
     likely: Likely
 
 
@@ -191,7 +198,7 @@ class Calibration:
     def estimate(self, name: str, signals: Signals) -> Estimate:
         """The probability that a value with these signals is right. A value without a quote in the text has none."""
         weights = self.table.weights.get(name) or self.table.weights[ANY]
-        n = weights.n if name in self.table.weights else 0.0
+        n = weights.n if name in self.table.weights else None
         if signals.grounding == "none":
             return Estimate(0.0, 0.0, 0.0, n, Likely(mean=-9.0, deviation=0.0))
         mean, deviation = weights.log_odds(likelihood.indicators(features(signals)))

@@ -168,7 +168,7 @@ def _is_answer(definition: FieldDefinition, estimate: Estimate) -> bool:
     if definition.required:
         return estimate.p >= definition.least
     # Of a field that nobody ever counted nothing is known; it is stated as what fields are in general.
-    return estimate.n == 0 or (estimate.n >= FEWEST_KNOWN and estimate.low >= definition.least)
+    return estimate.n is None or (estimate.n >= FEWEST_KNOWN and estimate.low >= definition.least)
 
 
 def _at_most(estimate: Estimate, p: float) -> Estimate:

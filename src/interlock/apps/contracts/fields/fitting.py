@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from interlock.apps.contracts.fields import likelihood
-from interlock.apps.contracts.fields.calibration import FOLDS, Row, Table, examples, fold_of
+from interlock.apps.contracts.fields.calibration import FOLDS, Row, Table, empty_rows, examples, fold_of
 from interlock.apps.contracts.fields.judging import JudgedDocument
 from interlock.apps.contracts.fields.profile import profile
 from interlock.apps.contracts.fields.promise import Likely, Score, together
@@ -71,18 +71,21 @@ def fit(
 
 def _rows(documents: Iterable[JudgedDocument], weight: float, source: str) -> list[Row]:
     counts: dict[tuple[str, tuple[tuple[str, str], ...], int], tuple[float, float]] = {}
+    fields: set[str] = set()
     for document in documents:
         for judged in document.fields:
+            fields.add(judged.field)
             if not judged.read:
                 continue
             signals = tuple((name, value) for name, value in judged.signals.items() if _USUAL.get(name) != value)
             key = (judged.field, signals, fold_of(document.digest))
             n, right = counts.get(key, (0.0, 0.0))
             counts[key] = (n + weight, right + weight if judged.right else right)
-    return [
+    rows = [
         Row(field=name, signals=dict(signals), n=round(n, 3), right=round(right, 3), source=source, fold=fold)
         for (name, signals, fold), (n, right) in sorted(counts.items())
     ]
+    return [*rows, *empty_rows(fields - {row.field for row in rows}, source)]
 
 
 def _scores(vertical: Vertical, documents: Sequence[JudgedDocument], rows: Sequence[Row]) -> list[Score]:
