@@ -98,7 +98,7 @@ async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningSe
         await expect(typed).to_be_focused()
         await typed.fill("2024-03-05")
         await mara.page.keyboard.press("Enter")  # goes on, and sends nothing
-        await expect(mara.page.locator("#missing")).to_have_text("Every doubtful field has its decision")
+        await expect(mara.page.locator("#missing")).to_have_text("Every doubtful field has a decision")
         await expect(chosen).not_to_have_attribute("data-field", "agreement_date")
         await expect(approve).to_be_enabled()
         await approve.click()

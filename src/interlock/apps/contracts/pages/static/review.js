@@ -68,7 +68,7 @@ function weigh () {
   document.getElementById('approve').disabled = open.length > 0
   document.querySelector('[data-missing]').textContent = open.length
     ? `${open.length} ${open.length === 1 ? 'field still needs' : 'fields still need'} a decision: ${open.map(f => f.dataset.label).join(', ')}`
-    : 'Every doubtful field has its decision'
+    : 'Every doubtful field has a decision'
 }
 // What was wrong is struck out, and what stands now is beside it.
 function showValue (field, action) {
