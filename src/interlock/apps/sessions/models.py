@@ -63,6 +63,12 @@ class ToolAnswer(BaseModel):
         description="The input to use instead, as JSON; empty allows the call as it is.",
     )
 
+    @field_validator("changed_input", mode="before")
+    @classmethod
+    def _text(cls, value: object) -> object:
+        """Programs send the input as they would call the tool: as an object."""
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
+
     @field_validator("changed_input")
     @classmethod
     def _object(cls, value: str) -> str:
