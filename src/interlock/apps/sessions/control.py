@@ -187,9 +187,9 @@ def add_prompt(unit: Unit, instance: Instance, actor: Actor, user: str, prompt: 
     return made
 
 
-def cancel(unit: Unit, instance: Instance, by: str, *, waiting: bool = True) -> Cancelled:
+def cancel(unit: Unit, instance: Instance, by: str, *, waiting: bool = True, reason: str = "") -> Cancelled:
     """Cancel what waits and ask for the end of what runs; the agent is ended within a second."""
-    gone, running = prompts.request_cancel(unit, instance.id, by, waiting=waiting)
+    gone, running = prompts.request_cancel(unit, instance.id, by, waiting=waiting, reason=reason)
     if running:
         hint(unit, CANCEL)
     elif gone and instance.state == PENDING:
@@ -217,7 +217,7 @@ def archive(unit: Unit, instance: Instance, actor: Actor, reason: str = "") -> b
     """Archive a session; False if its agent has to be ended first, after which the system does it."""
     if instance.state == ARCHIVED:
         return True
-    cancel(unit, instance, actor.name)
+    cancel(unit, instance, actor.name, reason=reason)
     if instance.state == IN_PROGRESS:
         index.set_after_run(unit, instance.id, index.ARCHIVE)
         return False
@@ -270,7 +270,7 @@ def set_status(unit: Unit, instance: Instance, to: str, actor: Actor, reason: st
 
 def force_status(unit: Unit, instance: Instance, to: str, actor: Actor, reason: str) -> None:
     """Put a session into any state, as an owner with a reason. A running agent is ended, a held sandbox goes back."""
-    cancel(unit, instance, actor.name, waiting=False)
+    cancel(unit, instance, actor.name, waiting=False, reason=reason)
     force(unit, instance.id, to, actor, reason)
     current = open_loan(unit.conn, instance.id)
     if to == NEEDS_REVIEW_IP_RETURNED and current is not None and current.state == HELD:

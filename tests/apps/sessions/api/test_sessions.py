@@ -212,9 +212,10 @@ def test_prompts_wait_in_their_order_and_can_be_cancelled_one_by_one(sessions: S
     gone = sessions.api.post(f"/prompts/{second['prompt_id']}/cancel", who="member").json()
     assert gone["prompt"]["inbox_status"] == "cancelled"
     assert [one["inbox_status"] for one in sessions.prompts(made["id"])] == ["pending", "cancelled", "pending"]
-    assert sessions.api.post(f"/sessions/{made['id']}/cancel", who="member").json()["message"] == (
-        "2 waiting prompts cancelled"
-    )
+    said = sessions.api.post(f"/sessions/{made['id']}/cancel", {"reason": "not  now"}, "member").json()
+    assert said["message"] == "2 waiting prompts cancelled"
+    last = sessions.prompts(made["id"])[-1]["sentence"]
+    assert last == "It was cancelled before it began. Reason: not now"
     again = sessions.api.post(f"/sessions/{made['id']}/cancel", who="member").json()
     assert again["message"] == "Nothing was running or waiting"
 

@@ -199,7 +199,7 @@ def test_a_running_prompt_is_cancelled_at_once_and_nothing_is_left_running(both:
         _busy(both, made)
         assert agents_of(both)
         begun = time.monotonic()
-        said = both.api.post(f"/sessions/{made['id']}/cancel", who="member").json()
+        said = both.api.post(f"/sessions/{made['id']}/cancel", {"reason": "the wrong branch"}, "member").json()
         assert said["message"] == "The agent is being ended"
         assert said["session"]["cancellation_status"] == "requested"
         eventually(lambda: both.look(made["id"])["result"] == "cancelled")
@@ -209,6 +209,7 @@ def test_a_running_prompt_is_cancelled_at_once_and_nothing_is_left_running(both:
     assert agents_of(both) == []
     (prompt,) = both.prompts(made["id"])
     assert (prompt["inbox_status"], prompt["reason"]) == ("cancelled", "cancelled")
+    assert prompt["sentence"].endswith("Reason: the wrong branch")
     assert both.look(made["id"])["cancellation_status"] == "cancelled"
 
 
@@ -307,8 +308,7 @@ def test_a_call_is_allowed_with_another_input(sessions: Sessions) -> None:
     made = sessions.start("Remove the unused flags")
     with sessions.working():
         (asked,) = eventually(lambda: sessions.look(made["id"])["approvals"])
-        changed = json.dumps({"command": "echo changed-by-a-person"})
-        body = {"decision": "allow", "answer": {"changed_input": changed}}
+        body = {"decision": "allow", "answer": {"changed_input": {"command": "echo changed-by-a-person"}}}
         assert sessions.api.post(f"/api/reviews/{asked['review_id']}/decide", body, "reviewer").status_code == 200
         eventually(lambda: sessions.look(made["id"])["result"])
     said = json.dumps(sessions.messages(str(made["prompt_id"])))

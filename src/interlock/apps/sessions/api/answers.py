@@ -162,7 +162,7 @@ class PromptOut(BothSpellings):
             attachments=[{name: one[name] for name in ("name", "media_type", "size")} for one in found.attachments],
             user_id=found.user_id,
             reason=found.reason,
-            sentence=found.sentence,
+            sentence=None if found.open else found.sentence,
             answer=found.answer,
             cost_usd=found.cost_usd,
             usage=dict(found.usage),

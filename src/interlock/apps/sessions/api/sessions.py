@@ -177,11 +177,11 @@ async def put_session(write: Write, id: UUID, body: SessionPatch) -> Response:
 
 @router.post("/{id}/cancel", summary="End the agent and cancel what waits", response_model=SessionDone)
 async def cancel_session(write: Write, id: UUID, body: ReasonBody | None = None) -> Response:
-    """The agent is ended within a second; the session goes on to its review."""
+    """The agent is ended within a second; the session goes on to its review. A reason is in the prompts' sentences."""
 
     def job(unit: Unit) -> SessionDone:
         instance = locked(unit, id, write.who)
-        done = control.cancel(unit, instance, write.who.name)
+        done = control.cancel(unit, instance, write.who.name, reason=body.reason if body is not None else "")
         return _done(unit, instance, done.sentence)
 
     return await write(job, name="fire")

@@ -277,12 +277,16 @@ def end(unit: Unit, claim: Claim, prompt_id: UUID, ending: Ending) -> None:
 
 def close(unit: Unit, prompt_id: UUID, ending: Ending) -> bool:
     """Write down how an open prompt ended; False if that is known already."""
+    sentence = ending.sentence[:2000]
+    if ending.result is Result.CANCELLED:  # until here the row has why somebody cancelled it
+        why = unit.conn.execute(sa.select(P.c.sentence).where(P.c.id == prompt_id)).scalar()
+        sentence = " ".join(filter(None, (sentence, why)))
     return bool(
         _update(unit, P.c.id == prompt_id, P.c.inbox_status.in_((PENDING, ACTIVE)))(
             inbox_status=ending.result.value,
             ended_at=unit.now,
             reason=ending.reason or None,
-            sentence=storable(ending.sentence[:2000]),
+            sentence=storable(sentence),
             answer=storable(ending.answer[:LONGEST]) if ending.answer else None,
             conversation=ending.conversation[:200] or None,
             cost=_millionths(ending.cost_usd),
@@ -293,15 +297,24 @@ def close(unit: Unit, prompt_id: UUID, ending: Ending) -> bool:
     )
 
 
+def _why(reason: str) -> str:
+    """A person's reason, as the end of a sentence."""
+    said = storable(" ".join(reason.split()))
+    return f"Reason: {said}" if said else ""
+
+
 def _millionths(dollars: float | None) -> int | None:
     """Dollars as they are stored; what no sum could be is unknown."""
     return round(dollars * MILLION) if dollars is not None and 0 <= dollars < 1e9 else None
 
 
-def request_cancel(unit: Unit, session_id: UUID, by: str, *, waiting: bool = True) -> tuple[int, bool]:
+def request_cancel(
+    unit: Unit, session_id: UUID, by: str, *, waiting: bool = True, reason: str = ""
+) -> tuple[int, bool]:
     """Cancel what waits, and ask for the end of what runs: how many were cancelled, and whether one runs."""
+    why = _why(reason)
     running = _update(unit, P.c.instance_id == session_id, P.c.inbox_status == ACTIVE, P.c.cancel_at.is_(None))(
-        cancel_at=unit.now, cancel_by=by
+        cancel_at=unit.now, cancel_by=by, sentence=why or None
     )
     busy = (
         running
@@ -316,7 +329,7 @@ def request_cancel(unit: Unit, session_id: UUID, by: str, *, waiting: bool = Tru
             ended_at=unit.now,
             cancel_at=unit.now,
             cancel_by=by,
-            sentence="It was cancelled before it began.",
+            sentence=f"It was cancelled before it began. {why}".strip(),
         )
     return gone, bool(busy)
 
