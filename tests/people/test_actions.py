@@ -61,6 +61,18 @@ def test_they_are_filtered_by_what_and_by_workspace(done: People) -> None:
     assert numbers(done, workspace="red", what="bulk_started", actor="ann") == [2]
 
 
+def test_what_was_done_is_found_by_the_words_of_pages_and_by_its_subject(engine: Engine) -> None:
+    names = ["alert_rule.put", "alert_rule.remove", "alert.acknowledge", "alert_rules"]
+    for number, name in enumerate(names):
+        engine.write(lambda unit, n=number, name=name: record(unit, Actor(USER, "ann"), name, "it", details={"n": n}))
+    people = People(engine)
+    assert numbers(people, what="alert rule remove") == [1]
+    assert numbers(people, what="alert rule") == [1, 0]
+    assert numbers(people, what="alert") == [2]
+    assert numbers(people, what="alert rule remov") == []
+    assert numbers(people, what="alert%") == []
+
+
 def test_pages_follow_each_other_and_end(done: People) -> None:
     seen: list[int] = []
     after = None

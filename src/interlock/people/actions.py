@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,8 @@ from interlock.store import Micros
 from interlock.store.service_tables import action as A
 
 __all__ = ["Action", "ActionPage", "page", "record"]
+MOST_WORDS = 6
+"""Words of an action's name that a search looks at; no name has as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,17 @@ def page(
     after: UUID | None = None,
     limit: int = 50,
 ) -> ActionPage:
-    """List actions, newest first. An actor is `user:ann`, or `ann` for everything she did, also through her tokens."""
+    """List actions, newest first. An actor is `user:ann`, or `ann` for everything she did, also through her tokens.
+
+    `what` is `alert_rule.remove`, the same in the words of pages, `alert rule remove`, or `alert rule` for all of them.
+    """
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     query = sa.select(A).order_by(A.c.id.desc()).limit(limit + 1)
     if actor is not None:
         query = query.where(_by(actor))
     if what is not None:
-        query = query.where(A.c.what == what)
+        query = query.where(_what(what))
     if workspace is not None:
         query = query.where(A.c.workspace == workspace)
     if since is not None:
@@ -70,6 +76,14 @@ def page(
     rows = conn.execute(query).all()
     found = [_read(row) for row in rows[:limit]]
     return ActionPage(found, found[-1].id if len(rows) > limit else None)
+
+
+def _what(what: str) -> sa.ColumnElement[bool]:
+    first, *rest = re.split(r"[ ._]+", what.strip())[:MOST_WORDS]
+    names = {first}
+    for word in rest:
+        names = {f"{name}{sign}{word}" for name in names for sign in "._"}
+    return sa.or_(A.c.what.in_(sorted(names)), *(A.c.what.startswith(f"{n}.", autoescape=True) for n in sorted(names)))
 
 
 def _by(actor: str) -> sa.ColumnElement[bool]:

@@ -195,6 +195,7 @@ def test_a_bulk_action_of_selected_instances_is_in_the_audit(site: Site) -> None
     assert (found.target, found.details["done"], found.details["reason"]) == ("2 instances", 2, "stocktaking")
     assert sorted(found.details["instances"]) == sorted(map(str, some))
     assert "selected pause" in site.get("/ui/audit").text
+    assert "2 instances" in site.get("/ui/audit?what=selected+pause").text
 
 
 def actions_of(site: Site, what: str) -> list[actions.Action]:

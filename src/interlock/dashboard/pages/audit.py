@@ -43,7 +43,7 @@ async def show_audit(
         lambda conn: actions.page(
             conn,
             actor=actor or None,
-            what=what.strip().replace(" ", ".") or None,
+            what=what.strip() or None,
             workspace=workspace or None,
             since=since,
             until=until,
