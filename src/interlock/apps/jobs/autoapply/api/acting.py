@@ -129,7 +129,7 @@ async def reject(write: Write, body: OfApplication) -> Response:
     return await _act(write, body.application_id, deciding.reject, reason=body.reason)
 
 
-@endpoint("POST", "/later", summary="Decide later", response_model=WholeApplicationOut)
+@endpoint("POST", "/later", summary="Pause a packet instead of deciding", response_model=WholeApplicationOut)
 async def later(write: Write, body: OfApplication) -> Response:
     return await _act(write, body.application_id, deciding.later, reason=body.reason)
 

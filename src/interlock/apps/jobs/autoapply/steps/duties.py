@@ -251,7 +251,7 @@ def _nudge(unit: Unit, row: applications.ApplicationRow) -> None:
     )
     text = (
         f"The application for {row.title or 'a posting'} at {row.company or 'an unknown company'} has waited for you "
-        f"for {days} days. Approve it, reject it, or decide later."
+        f"for {days} days. Approve it, reject it, or pause it."
     )
     for address in addresses(unit, row.workspace):
         send(unit, unit.lock(found.id), (Message("mail", address, "An application waits for you", {"text": text}),))

@@ -189,7 +189,7 @@ def badges(
     """The marks of a posting, the most important first."""
     found = []
     if applied:
-        found.append(Badge("applied before", "person", applied))
+        found.append(Badge("applied before", "ended", applied))
     if row.decision:
         found.append(Badge(row.decision, "done" if row.decision == "saved" else "ended", f"by {row.decided_by}"))
     if row.state == postings.CLOSED:
@@ -197,7 +197,7 @@ def badges(
     elif row.state == postings.UNCERTAIN:
         found.append(Badge("uncertain", "wait", "the last complete crawl did not show it; a second one closes it"))
     elif posting.closes_at is not None and now <= micros(posting.closes_at) <= now + span(CLOSING_SOON):
-        found.append(Badge("closing soon", "person", f"closes on {posting.closes_at:%d %B %Y}"))
+        found.append(Badge("closing soon", "wait", f"closes on {posting.closes_at:%d %B %Y}"))
     if reposts:
         found.append(Badge(f"posted {reposts} times", "wait", "the same role under several addresses within 90 days"))
     if unread:
