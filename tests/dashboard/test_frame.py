@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from starlette.testclient import TestClient
@@ -72,6 +73,26 @@ def test_a_page_that_was_not_changed_is_not_sent_again(site: Site) -> None:
     first = site.get("/ui/logout")
     assert first.headers["etag"]
     assert first.headers["cache-control"] == "no-store"
+
+
+def test_a_live_page_that_is_gone_gets_an_answer_that_no_browser_reports_as_an_error(site: Site) -> None:
+    missing, live = f"/ui/instances/{uuid4()}", {"X-Live": "1"}
+    assert site.get(missing).status_code == 404
+    gone = site.get(missing, headers=live)
+    assert (gone.status_code, gone.headers["x-gone"], gone.content) == (204, "404", b"")
+    assert site.get("/ui/workers", "north-owner", headers=live).headers["x-gone"] == "403"
+    stranger = TestClient(site.app, follow_redirects=False)
+    asked = stranger.get("/ui", headers=live)
+    assert (asked.status_code, asked.headers["x-gone"]) == (204, "login")
+    stream = stranger.get("/ui/live?topic=all")
+    assert (stream.status_code, stream.text.splitlines()[0]) == (200, "event: ended")
+
+
+def test_the_answer_to_a_form_is_live_only_if_its_address_can_be_loaded(site: Site) -> None:
+    token = site.send("/ui/settings", "/ui/tokens/new", {"name": "robot", "kind": "person", "workspace": "default"})
+    assert "It is not shown again" in token.text
+    assert "<body data-no-live>" in token.text
+    assert "<body>" in site.get("/ui/settings").text
 
 
 def test_static_files_are_kept_for_ever_and_nothing_else_is_served(site: Site) -> None:

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from interlock.dashboard import live
 from interlock.dashboard.pages import PAGES
 from interlock.dashboard.pages.login import REFUSED
-from interlock.dashboard.site import LogIn, plain, static_bytes
+from interlock.dashboard.site import LogIn, gone, plain, static_bytes
 from interlock.http.app import Pages
 from interlock.http.problems import Problem
 
@@ -60,6 +60,8 @@ def dashboard() -> Pages:
 
 async def shown_error(request: Request, problem: Problem) -> Response:
     """Render a refusal as a page, with the problem's detail and the allowed events."""
+    if request.headers.get("x-live") and 400 <= problem.status < 429:
+        return gone(str(problem.status))
     allowed = ", ".join(a.event.replace("_", " ") for a in problem.allowed or ())
     came_from = request.headers.get("referer", "")
     came = urlsplit(came_from)
@@ -74,6 +76,8 @@ async def shown_error(request: Request, problem: Problem) -> Response:
 
 async def to_login(request: Request, error: Exception) -> Response:
     assert isinstance(error, LogIn)
-    if request.headers.get("x-live") or request.url.path == "/ui/live":
-        return Response(status_code=401)
+    if request.url.path == "/ui/live":
+        return Response(live.ENDED, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    if request.headers.get("x-live"):
+        return gone("login")
     return RedirectResponse(f"/ui/login?after={quote(error.after)}", 303)

@@ -1,7 +1,8 @@
 """Server-sent events that tell pages to reload themselves.
 
 Each watcher has a set, not a queue, so a slow browser costs no memory. Changes that arrive while an event is being sent
-become one more event.
+become one more event. A stream for somebody who is not logged in says so and ends, as browsers report a refused one as
+an error.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from interlock.dashboard.site import Reader, Visitor
+from interlock.dashboard.site import Frame, Reader, Visitor, frame
 from interlock.engine.feed import FeedEntry
 from interlock.http.api.instances import readable
 from interlock.http.caller import credentials, still_known
@@ -21,6 +22,14 @@ from interlock.people import NotAllowed
 
 router = APIRouter(include_in_schema=False)
 CALM = 0.25
+ENDED = "event: ended\ndata: []\n\n"
+"""A stream for somebody who is not logged in, or not any more."""
+
+
+def _glance(around: Frame) -> tuple[object, ...]:
+    """What the frame shows of changes that are not in the history, or come to its figures late."""
+    totals = around.overview.totals
+    return totals.reviews.open, totals.dead_letters, totals.workers_alive, around.alerts, around.halted
 
 
 def topics_of(happened: FeedEntry) -> set[str]:
@@ -44,6 +53,7 @@ async def live(
 ) -> AsyncIterable[ServerSentEvent]:
     v, wanted = chosen
     announced, shown = False, credentials(v.request)
+    seen: tuple[object, ...] | None = None
     async for happened in v.service.hub.follow(None):
         if not announced:
             # Nothing is missed from here on. The page requests what happened since it was rendered.
@@ -51,12 +61,17 @@ async def live(
             yield ServerSentEvent(event="listening", data=[], retry=1000)
         who = await still_known(v.service, shown)
         if who is None:
-            return  # logged out or revoked; the page then asks for a login
+            yield ServerSentEvent(event="ended", data=[])
+            return
         v.who = who
         dirty: set[str] = set()
         for one in happened:
             if one.workspace in v.workspaces and v.may("read", one.workspace, one.machine):
                 dirty |= topics_of(one) & wanted
+        if "all" in wanted:
+            before, seen = seen, _glance(await frame(v))
+            if before not in (None, seen):
+                dirty.add("all")
         if dirty:
             yield ServerSentEvent(event="changed", data=sorted(dirty))
             await asyncio.sleep(CALM)

@@ -18,6 +18,7 @@ import jinja2
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
+from starlette.routing import Match
 
 from interlock import __version__
 from interlock.dashboard import confidence, formatting, kinds
@@ -31,6 +32,8 @@ from interlock.store import Micros
 from interlock.watch import alerts, measures
 
 THEME = "interlock_theme"
+GONE = "X-Gone"
+"""The header that tells a live page why it can no longer be loaded: a status, or `login`."""
 FRAME_FOR = 0.5
 """Seconds for which the frame's figures are cached."""
 DASHBOARD = "interlock.dashboard"
@@ -279,6 +282,7 @@ async def render(v: Visitor, template: str, *, status: int = 200, **context: Any
         params=dict(v.request.query_params),
         registry=v.service.engine.registry,
         demo=getattr(v.request.app.state, "demo", False),
+        live=v.may_anywhere("read") and _can_be_loaded(v.request),
         said=v.request.query_params.get("said", ""),
         **context,
     )
@@ -298,6 +302,19 @@ def page(request: Request, text: str, status: int = 200) -> Response:
     if status == 200 and request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return HTMLResponse(content, status, headers)
+
+
+def gone(why: str) -> Response:
+    """The answer to a live page that can no longer be loaded: no error, which browsers would report."""
+    return Response(status_code=204, headers={GONE: why, "Cache-Control": "no-store"})
+
+
+def _can_be_loaded(request: Request) -> bool:
+    """Whether a live page can request its own address: the answer to a form may have one that only takes forms."""
+    if request.method in {"GET", "HEAD"}:
+        return True
+    asked = {**request.scope, "method": "GET"}
+    return any(route.matches(asked)[0] is Match.FULL for route in request.app.routes)
 
 
 async def plain(request: Request, template: str, *, status: int = 200, **context: Any) -> Response:

@@ -41,9 +41,9 @@ async function refresh () {
   if (running) { again = true; return }
   running = true
   const reply = await fetch(location.href, { headers: { 'X-Live': '1', 'If-None-Match': tag } }).catch(() => undefined)
-  if (reply?.redirected && reply.url.includes('/ui/login')) { location.reload(); return }
   // The page is gone, or no longer this reader's: asking again gives the same answer.
-  if (reply && reply.status >= 400 && reply.status < 429) { running = again = false; gone = true; live = false; source?.close(); showLive(); return }
+  const why = reply?.headers.get('X-Gone')
+  if (why) { running = again = false; end(why); return }
   if (reply?.ok) tag = reply.headers.get('ETag') ?? ''
   if (reply?.ok) take(new DOMParser().parseFromString(await reply.text(), 'text/html'))
   await new Promise(resolve => setTimeout(resolve, 400))
@@ -67,6 +67,15 @@ function showLive () {
   for (const dot of document.querySelectorAll('[data-live-dot]')) dot.classList.toggle('off', !live)
   for (const word of document.querySelectorAll('[data-live-word]')) word.textContent = live ? 'Live' : 'Not live'
 }
+// Nothing is requested from here on, until a form leads to another page.
+function end (why) {
+  gone = true; live = false; source?.close(); showLive()
+  document.dispatchEvent(new Event('interlock:ended'))
+  say(why === 'login' ? 'You are logged out. ' : 'This page is gone, or is no longer yours to see: it stays as it was.')
+  if (why !== 'login') return
+  const link = document.getElementById('said').appendChild(document.createElement('a'))
+  link.href = '/ui/login?after=' + encodeURIComponent(location.pathname + location.search); link.textContent = 'Log in again'
+}
 function listen () {
   if (document.body.hasAttribute('data-no-live')) { live = false; showLive(); return }
   const topics = new Set([...document.querySelectorAll('[data-live]')].flatMap(r => r.dataset.live.split(' ')))
@@ -75,9 +84,10 @@ function listen () {
   source.onopen = () => { live = true; wait = 1000; showLive() }
   source.addEventListener('listening', refresh)
   source.addEventListener('changed', refresh)
+  source.addEventListener('ended', () => end('login'))
   source.onerror = () => {
     live = false; showLive()
-    if (source.readyState === EventSource.CLOSED) { setTimeout(() => { listen(); refresh() }, wait); wait = Math.min(wait * 2, 30000) }
+    if (!gone && source.readyState === EventSource.CLOSED) { setTimeout(() => { listen(); refresh() }, wait); wait = Math.min(wait * 2, 30000) }
   }
 }
 document.addEventListener('visibilitychange', () => {

@@ -37,7 +37,7 @@ async function turnTo (number) {
   } else {
     const asked = new URL(location.href); asked.searchParams.set('page', number); asked.searchParams.delete('q')
     const reply = await fetch(asked, { headers: { 'X-Live': '1' } }).catch(() => undefined)
-    if (!reply?.ok || now() !== number) return
+    if (reply?.status !== 200 || now() !== number) return
     const words = new DOMParser().parseFromString(await reply.text(), 'text/html').getElementById('words')
     document.getElementById('words').textContent = words?.textContent ?? ''
   }

@@ -17,14 +17,17 @@ function hint () {
   timer = setTimeout(() => { timer = 0; document.dispatchEvent(new Event('interlock:changed')) }, 120)
 }
 let wait = 1000
+let ended = false
 function follow () {
-  if (!page || document.hidden || source) return
+  if (!page || document.hidden || source || ended) return
   source = new EventSource(`/sessions/${page.dataset.session}/events`)
   source.onopen = () => { wait = 1000 }
   for (const name of ['session', 'prompt', 'message']) source.addEventListener(name, hint)
   source.onerror = () => {
     if (source?.readyState !== EventSource.CLOSED) return
     source = undefined
+    // A refused stream: the page asks for itself first, and says so if it is gone.
+    hint()
     setTimeout(follow, wait); wait = Math.min(wait * 2, 30000)
   }
 }
@@ -33,6 +36,9 @@ document.addEventListener('visibilitychange', () => {
 })
 addEventListener('pagehide', () => source?.close())
 follow()
+
+// The page is gone, or nobody is logged in any more.
+document.addEventListener('interlock:ended', () => { ended = true; source?.close(); source = undefined })
 
 document.addEventListener('interlock:shown', () => {
   if (page && pinned && document.querySelector('.turn .live-dot, .approval')) toEnd()
