@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
 
 import pytest
 import pytest_asyncio
@@ -95,18 +97,20 @@ async def test_what_failed_for_good_is_retried_after_it_was_mended(place: Runnin
 
 async def test_everything_stands_still_and_goes_on(place: RunningService, browser: Browser) -> None:
     async with window(browser, place, "otto") as otto, window(browser, place, "guest") as guest:
-        await guest.go("/ui/halt")
+        await guest.go("/ui")
         await otto.go("/ui")
         await otto.page.get_by_role("link", name="Halt", exact=True).click()
         await otto.page.get_by_label("Reason").first.fill("fire drill")
         await otto.page.get_by_role("button", name="Halt everything").click()
         await expect(otto.page.get_by_role("heading", name="All machines are halted")).to_be_visible()
+        await expect(guest.page.locator("#halted-now")).to_contain_text("All machines are halted by otto: fire drill")
         held = place.engine.create("press", {"paper": "thin"}, key="held back")
         await otto.go(f"/ui/instances/{held.id}")
         await expect(otto.page.locator(".tell").first).to_contain_text("otto")
         assert place.engine.get(held.id).state == "printing"
         await otto.go("/ui/halt")
         await otto.page.get_by_role("button", name="Resume everything").click()
+        await expect(guest.page.locator("#halted-now")).to_be_empty()
         await otto.go(f"/ui/instances/{held.id}")
         await expect(otto.page.locator(".badge").first).to_contain_text("drying")
         otto.fine()
@@ -128,3 +132,60 @@ async def test_an_event_is_fired_with_a_button_and_the_timeline_shows_it(
         assert await guest.page.locator("summary", has_text="Take").count() == 0
         otto.fine()
         guest.fine()
+
+
+async def test_a_page_says_that_its_reader_is_logged_out_and_asks_for_nothing_more(
+    place: RunningService, browser: Browser
+) -> None:
+    async with window(browser, place, "ivo") as ivo:
+        await ivo.go("/ui/settings")
+        other = await ivo.page.context.new_page()
+        await other.goto(f"{place.url}/ui/logout")
+        await other.get_by_role("button", name="Log out of this browser").click()
+        await other.wait_for_url("**/ui/login")
+        await expect(ivo.page.locator("#said")).to_contain_text("You are logged out.")
+        asked: list[str] = []
+        ivo.page.on("request", lambda request: asked.append(request.url))
+        place.engine.create("press", {"paper": "thin"}, key="nobody looks")
+        await ivo.page.evaluate("document.dispatchEvent(new Event('interlock:changed'))")
+        assert asked == []
+        await ivo.page.get_by_role("link", name="Log in again").click()
+        await ivo.page.wait_for_url("**/ui/login?after=*settings")
+        ivo.fine()
+
+
+async def test_a_page_of_what_is_gone_says_so_once(place: RunningService, browser: Browser) -> None:
+    async with window(browser, place, "otto") as otto:
+        await otto.go("/ui/instances")
+        await otto.page.evaluate(f"history.replaceState(null, '', '/ui/instances/{uuid4()}')")
+        await otto.page.evaluate("document.dispatchEvent(new Event('interlock:changed'))")
+        await expect(otto.page.locator("#said")).to_contain_text("This page is gone")
+        await expect(otto.page.locator("[data-live-word]")).to_have_text("Not live")
+        otto.fine()
+
+
+async def test_filters_by_keyboard_apply_at_once_and_keep_the_focus(place: RunningService, browser: Browser) -> None:
+    async with window(browser, place, "owner") as owner:
+        page = owner.page
+        await owner.go("/ui/instances")
+        machine = page.get_by_label("Machine")
+        await machine.focus()
+        await page.keyboard.type("press")
+        await expect(page).to_have_url(re.compile(r"\?machine=press$"))
+        await expect(machine).to_be_focused()
+        status = page.get_by_label("Status")
+        await status.focus()
+        await page.keyboard.type("paused")
+        await expect(page).to_have_url(re.compile(r"\?machine=press&show=paused$"))
+        await expect(page.locator("select[name=state]")).to_have_value("")
+        await page.go_back()
+        await expect(page.get_by_label("Status")).to_have_value("")
+        await owner.go("/ui/audit")
+        loads: list[str] = []
+        page.on("request", lambda request: loads.append(request.url) if "from=" in request.url else None)
+        await page.get_by_label("From").focus()
+        await page.keyboard.type("02282026")
+        await expect(page).to_have_url(re.compile("from=2026-02-28"))
+        await expect(page.locator("#actions")).to_contain_text("user added")
+        assert [one for one in loads if "from=2026-02-28" not in one] == []
+        owner.fine()

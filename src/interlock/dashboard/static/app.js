@@ -118,11 +118,17 @@ document.addEventListener('submit', async event => {
   sending.delete(form)
   if (!reply) { say('No answer from the server. Check the page before you try again.'); refresh(); return }
   const page = new DOMParser().parseFromString(await reply.text(), 'text/html')
+  if (new URL(reply.url).pathname === '/ui/login') { end('login'); return }
   // A refused form may come back as its own page, with what is wrong in it.
   if (!reply.ok && !page.querySelector('[data-refused]')) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
-  gone = false
-  history.pushState(null, '', reply.url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
+  goTo(page, reply.url)
+})
+// Show another page in place of this one, and keep what both have: the focus stays where it is.
+function goTo (page, url) {
+  gone = false; tag = ''
+  history.pushState(null, '', url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
   document.title = page.title
+  document.body.toggleAttribute('data-no-live', page.body.hasAttribute('data-no-live'))
   for (const part of ['.crumbs', '#main', '#nav']) {
     const old = document.querySelector(part); const fresh = page.querySelector(part)
     if (old && fresh) morph(old, fresh)
@@ -131,7 +137,18 @@ document.addEventListener('submit', async event => {
   if (said) say(said.textContent, true)
   document.dispatchEvent(new Event('interlock:shown'))
   source?.close(); listen()
-})
+}
+// A filter that applies when it is changed. By keyboard, the next one is a Tab away and not a page.
+async function filter (form) {
+  const asked = new URL(form.getAttribute('action') || location.pathname, location.href)
+  asked.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))
+  const reply = await fetch(asked).catch(() => undefined)
+  const page = reply?.ok && new DOMParser().parseFromString(await reply.text(), 'text/html')
+  if (!page || reply.redirected || !page.getElementById('main')) { location.assign(reply?.url ?? asked); return }
+  goTo(page, reply.url)
+  // What was chosen in a field that is another one now.
+  for (const one of document.querySelectorAll('#main form')) one.reset()
+}
 function say (text, good = false) {
   document.getElementById('said')?.remove()
   const box = document.createElement('div')
@@ -160,7 +177,8 @@ document.addEventListener('change', event => {
   if (event.target.matches('[data-check-all]')) {
     for (const box of document.querySelectorAll(`input[name="${event.target.dataset.checkAll}"]`)) box.checked = event.target.checked
   }
-  if (event.target.matches('[data-auto-submit]')) event.target.form.requestSubmit()
+  // A date that is being typed has the years 2 and 20 before 2026.
+  if (event.target.matches('[data-auto-submit]') && event.target.form.checkValidity()) filter(event.target.form)
 })
 for (const box of document.querySelectorAll('[data-keys-switch]')) box.checked = localStorage.getItem('interlock-keys') !== 'off'
 // A group of which one has to be checked; a click comes before the browser checks the form, also by Enter.
