@@ -6,12 +6,19 @@ window.crawler = (() => {
   const ancestors = function * (e) { for (let at = e.parentElement; at; at = at.parentElement) yield at }
   const scrolls = e => [...ancestors(e)].some(one => /auto|scroll/.test(getComputedStyle(one).overflowX))
   const titled = e => [e, ...ancestors(e)].some(one => one !== document.body && one.title) || e.querySelector('[title]')
-  const seen = e => e.offsetParent && !e.closest('svg, .visually-hidden, .skip')
+  const seen = e => e.checkVisibility({ contentVisibilityAuto: true }) && !e.closest('svg, .visually-hidden, .skip')
 
   const crawler = { shifted: 0 }
   new PerformanceObserver(list => {
     for (const one of list.getEntries()) if (!one.hadRecentInput) crawler.shifted += one.value
   }).observe({ type: 'layout-shift', buffered: true })
+
+  // Scripts of the page have run, and what they changed is painted.
+  crawler.settled = async () => {
+    await document.fonts.ready
+    await new Promise(resolve => setTimeout(resolve, 100))
+    await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+  }
 
   // What is wider than its place, cut off without a way to read it, or outside of the window.
   crawler.look = () => {
@@ -41,6 +48,7 @@ window.crawler = (() => {
       if (!seen(menu)) continue
       menu.open = true
       const panel = menu.querySelector('.panel')
+      panel.scrollIntoView({ block: 'nearest', inline: 'nearest' })
       const box = panel.getBoundingClientRect()
       const said = `menu “${words(menu.querySelector('summary'))}”`
       if (box.right > innerWidth + 1 || box.left < -1) found.push(`${said} is outside: ${Math.round(box.left)} to ${Math.round(box.right)} of ${innerWidth}`)
@@ -54,7 +62,10 @@ window.crawler = (() => {
     return [...new Set(found)]
   }
 
+  // Details, and menus where they fit; what was open before stays so.
   crawler.open = all => { for (const one of document.querySelectorAll(all ? 'main details' : 'details.menu')) one.open = all }
+  crawler.barriers = async tags => (await axe.run({ runOnly: tags, resultTypes: ['violations'] })).violations
+    .map(one => `${one.impact} ${one.id}: ${one.nodes.slice(0, 3).map(node => JSON.stringify(node.target)).join('; ')}`)
   crawler.links = () => [...document.querySelectorAll('a[href]:not([download])')].map(a => new URL(a.getAttribute('href'), location).href)
 
   // Bytes of the page, its style sheets and its scripts.

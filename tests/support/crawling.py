@@ -6,27 +6,39 @@ only in their ids or filters, one is looked at.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from axe_playwright_python.async_playwright import Axe
+import axe_playwright_python
 from playwright.async_api import Browser, Page, Request, Response
 
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 WIDTHS = (1440, 1280, 390)
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+Look = tuple[int, Literal["light", "dark"]]
+LOOKS: tuple[Look, ...] = tuple((width, theme) for width in WIDTHS for theme in THEMES)
 HEAVIEST = 200_000
 """Bytes of a page with its style sheets and scripts; its images are not counted."""
-MOST_SHIFT = 0.02
-"""The layout shift of a page while it loads, as browsers measure it; 0.1 counts as good."""
+MOST_SHIFT = 0.05
+"""The layout shift of a page while it loads, as browsers measure it; 0.1 counts as good. Times in tables grow."""
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)\d+(?=/|$)|(?<=/)[0-9a-f]{32,64}(?=/|$)")
 FILES = re.compile(r"\.(csv|json|ics|pdf)\b|/files/|/artifacts/|/export")
 TELLING = ("tab", "status", "show", "outcome")
 """Parameters whose value makes another page; the values of others only choose rows."""
+
+
+SAME = (
+    "after=|span=|verify=|months=|days=|page=|field=|by=|label=|add="
+    "|status=(resolved|discarded|abandoned|delivered|retried)|group=.*machine|machine=.*group=|verify"
+)
+"""Addresses of pages that differ from those that are looked at only in what they choose."""
 
 
 @dataclass
@@ -61,72 +73,103 @@ def kind_of(address: str, source: str = "") -> str:
 async def crawl(
     browser: Browser,
     url: str,
-    link: str,
+    link: Callable[[], str],
     *,
     start: Iterable[str] = ("/ui",),
-    most: int = 400,
-    looks: Sequence[tuple[int, str]] = tuple((width, theme) for width in WIDTHS for theme in THEMES),
+    looks: Sequence[Look] = LOOKS,
     skip: str = "",
+    turns: bool = False,
+    windows: int = 1,
 ) -> Crawl:
-    """Log in by the link, and look at every page within reach. `skip` is a pattern of addresses that are left out."""
-    made = Crawl(url)
-    context = await browser.new_context(viewport={"width": looks[0][0], "height": 900})
+    """Log in by a link for each window, and look at every page within reach.
+
+    `skip` is a pattern of addresses that are left out. With `turns`, each page has one of the looks, in turn.
+    """
+    made, level = Crawl(url), list(start)
+    kinds = {kind_of(path) for path in level}
+    async with AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(_window(made, browser, link())) for _ in range(windows)]
+        while level:
+            # A level at a time: which page stands for its kind does not depend on which window is faster.
+            todo = list(enumerate(level, len(made.seen)))
+            made.seen += level
+            found: dict[str, list[str]] = {}
+
+            async def work(window: _Window, todo: list[tuple[int, str]], found: dict[str, list[str]]) -> None:
+                while todo:
+                    number, path = todo.pop(0)
+                    await window.look(path, [looks[number % len(looks)]] if turns else looks)
+                    found[path] = await links_of(window.page, url)
+
+            await asyncio.gather(*(work(window, todo, found) for window in opened))
+            before, level = level, []
+            for source in before:
+                for path in found[source]:
+                    kind = kind_of(path, source)
+                    if kind not in kinds and not (skip and re.search(skip, path)):
+                        kinds.add(kind)
+                        level.append(path)
+    return made
+
+
+@dataclass
+class _Window:
+    made: Crawl
+    page: Page
+    where: str = ""
+
+    def trouble(self, what: str) -> None:
+        self.made.note(self.where, what)
+
+    def answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.trouble(f"{response.status} for {response.url.removeprefix(self.made.url)}")
+
+    def failed(self, request: Request) -> None:
+        # Leaving a page ends its stream of events, and a download is no page.
+        if "ABORTED" not in str(request.failure):
+            self.trouble(f"failed: {request.url.removeprefix(self.made.url)}: {request.failure}")
+
+    async def look(self, path: str, looks: Sequence[Look]) -> None:
+        width = 0
+        for look in sorted(looks, key=lambda one: -one[0]):
+            self.where = f"{path} [{look[0]} {look[1]}]"
+            await self.page.emulate_media(color_scheme=look[1])
+            if look[0] != width:
+                width = look[0]
+                await self.page.set_viewport_size({"width": width, "height": 900})
+                await self.page.goto(self.made.url + path)
+                await self.page.evaluate("crawler.settled()")
+            await _inspect(self.made, self.page, path, self.where, twice=len(looks) > 1)
+
+
+@asynccontextmanager
+async def _window(made: Crawl, browser: Browser, link: str) -> AsyncIterator[_Window]:
+    context = await browser.new_context()
+    await context.add_init_script(path=AXE)
     await context.add_init_script(path=Path(__file__).with_suffix(".js"))
     page = await context.new_page()
     page.set_default_timeout(30_000)
-    where = ""
-
-    def trouble(what: str) -> None:
-        made.note(where, what)
-
-    def answered(response: Response) -> None:
-        if response.status >= 400:
-            trouble(f"{response.status} for {response.url.removeprefix(url)}")
-
-    def failed(request: Request) -> None:
-        # Leaving a page ends its stream of events, and a download is no page.
-        if "ABORTED" not in str(request.failure):
-            trouble(f"failed: {request.url.removeprefix(url)}: {request.failure}")
-
-    page.on("console", lambda m: trouble(f"console: {m.text}") if m.type in {"error", "warning"} else None)
-    page.on("pageerror", lambda error: trouble(f"script: {error}"))
-    page.on("response", answered)
-    page.on("requestfailed", failed)
+    window = _Window(made, page)
+    page.on("console", lambda m: window.trouble(f"console: {m.text}") if m.type in {"error", "warning"} else None)
+    page.on("pageerror", lambda error: window.trouble(f"script: {error}"))
+    page.on("response", window.answered)
+    page.on("requestfailed", window.failed)
     await page.goto(link)
     await page.wait_for_url("**/ui**")
-    todo, kinds = [(path, "") for path in start], {kind_of(path) for path in start}
-    while todo and len(made.seen) < most:
-        path, _ = todo.pop(0)
-        made.seen.append(path)
-        width = 0
-        for look in sorted(looks, key=lambda one: -one[0]):
-            where = f"{path} [{look[0]} {look[1]}]"
-            await page.emulate_media(color_scheme=look[1])  # type: ignore[arg-type]
-            if look[0] != width:
-                width = look[0]
-                await page.set_viewport_size({"width": width, "height": 900})
-                await page.goto(url + path)
-                await page.wait_for_timeout(200)
-            await _inspect(made, page, path, where, menus=True)
-        for found in await links_of(page, url):
-            kind = kind_of(found, path)
-            if kind not in kinds and not (skip and re.search(skip, found)):
-                kinds.add(kind)
-                todo.append((found, path))
+    yield window
     await context.close()
-    return made
 
 
 async def links_of(page: Page, url: str) -> list[str]:
     """Pages that this one leads to, without files."""
     found: list[str] = await page.evaluate("crawler.links()")
     paths = [one.removeprefix(url).partition("#")[0] for one in found if one.startswith(url + "/ui")]
-    return [
-        one for one in dict.fromkeys(paths) if not re.search(r"\.(csv|json|ics|pdf)\b|/files/|/artifacts/|/export", one)
-    ]
+    return [one for one in dict.fromkeys(paths) if not FILES.search(one)]
 
 
-async def _inspect(made: Crawl, page: Page, path: str, where: str, *, menus: bool) -> None:
+async def _inspect(made: Crawl, page: Page, path: str, where: str, *, twice: bool) -> None:
+    """Look at the page as it is loaded, then with all that opens. axe looks `twice`, or only at what is open."""
     for found in await page.evaluate("crawler.look()"):
         made.note(where, found)
     weight = await page.evaluate("crawler.weight()")
@@ -137,24 +180,24 @@ async def _inspect(made: Crawl, page: Page, path: str, where: str, *, menus: boo
     made.shifts[path] = max(shift, made.shifts.get(path, 0.0))
     if shift > MOST_SHIFT:
         made.note(where, f"its layout shifts by {shift:.3f}")
-    await barriers(made, page, where)
-    if menus:
-        for found in await page.evaluate("crawler.menus()"):
-            made.note(where, found)
-        await page.evaluate("crawler.open(true)")
+    if twice:
+        await barriers(made, page, where)
+    for found in await page.evaluate("crawler.menus()"):
+        made.note(where, found)
+    await page.evaluate("crawler.open(true)")
+    for found in await page.evaluate("crawler.look()"):
+        made.note(f"{where}, all open", found)
+    await barriers(made, page, f"{where}, all open")
+    await page.evaluate("crawler.open(false)")
+    for dialog in await page.locator("dialog").all():
+        await dialog.evaluate("one => one.showModal()")
         for found in await page.evaluate("crawler.look()"):
-            made.note(f"{where}, all open", found)
-        await barriers(made, page, f"{where}, all open")
-        await page.evaluate("crawler.open(false)")
-        for dialog in await page.locator("dialog").all():
-            await dialog.evaluate("one => one.showModal()")
-            await barriers(made, page, f"{where}, dialog open")
-            await dialog.evaluate("one => one.close()")
+            made.note(f"{where}, dialog open", found)
+        await barriers(made, page, f"{where}, dialog open")
+        await dialog.evaluate("one => one.close()")
 
 
 async def barriers(made: Crawl, page: Page, where: str) -> None:
     """What axe finds."""
-    result: Any = await Axe().run(page, options={"runOnly": TAGS})
-    for violation in result.response["violations"]:
-        nodes = "; ".join(str(node["target"]) for node in violation["nodes"][:3])
-        made.note(where, f"{violation['impact']} {violation['id']}: {nodes}")
+    for found in await page.evaluate("crawler.barriers", TAGS):
+        made.note(where, found)
