@@ -12,6 +12,11 @@ from tests.support.browser import CHROMIUM, RunningService, needs_browser
 from tests.support.crawling import SAME, crawl
 from tests.support.demo_world import demo_world
 
+ALIKE = (
+    "|machines/(company|source|listing|job|run|loan)|show=(done|working|closed|archived|all|saved|dismissed)|outcome="
+)
+"""Pages that only the long run looks at: others have the same template and something in it."""
+
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 
@@ -30,6 +35,6 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 async def test_no_page_of_the_demo_has_an_error_or_a_barrier(place: RunningService, browser: Browser) -> None:
-    made = await crawl(browser, place.url, lambda: place.link("owner"), skip=SAME, turns=True, windows=2)
+    made = await crawl(browser, place.url, lambda: place.link("owner"), skip=SAME + ALIKE, turns=True, windows=2)
     assert made.findings == []
-    assert len(made.seen) > 60, "the crawl reaches the pages of all applications"
+    assert len(made.seen) > 50, "the crawl reaches the pages of all applications"
