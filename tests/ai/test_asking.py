@@ -13,13 +13,13 @@ import pytest
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.ai import calls
 from interlock.config import AiSettings
 from interlock.engine import Instance
 from interlock.machine import Fail, Go
 from interlock.store.ai import ai_answer
 from interlock.testing import broken_laws
 from interlock.testing.model import Fails, FakeModel, Waits
+from interlock.watch import costs
 from interlock.worker import AsyncTask, Cancelled, Task
 from interlock.worker.port import EnginePort
 from interlock.worker.runner import Runner, invoke
@@ -239,7 +239,7 @@ def budgeted(model: FakeModel, **budget: Any) -> AiSettings:
     ids=["dollars", "tokens"],
 )
 def test_a_budget_that_is_spent_refuses_until_the_next_day(both: ModelTrial, budget: dict[str, Any], said: str) -> None:
-    both.clock.set(calls.day_of(both.clock.now()) + calls.DAY - 3_600_000_000)
+    both.clock.set(costs.day_of(both.clock.now()) + costs.DAY - 3_600_000_000)
     with FakeModel({"score": 1}) as model:
         both.use(budgeted(model, **budget))
         both.ask(given={"n": 1}, user="ann")

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from interlock import ai
-from interlock.ai import calls
 from interlock.ai.calls import Ended, Question, note
+from interlock.config import AiSettings
 from interlock.testing.model import FakeModel
+from interlock.watch import costs
 from interlock.watch.prometheus import exposition
 from tests.ai.model_trial import JUDGE, ModelTrial
 from tests.support.api import Api, open_api
@@ -23,7 +24,7 @@ def api(store: Any) -> Any:
 
 
 def asked(api: Api, *body: Ended, task: str = "judge", workspace: str = "default", it: Any = None) -> None:
-    question = Question(it, workspace, "ann", "t1", task, "v1", "cheap", "openai", "m", 1, "h", None)
+    question = Question(it, workspace, "ann", "t1", task, "v1", "cheap", "openai", "m", 1, "h", None, "order")
     api.engine.write(lambda unit: [note(unit, None, question, one) for one in body])
 
 
@@ -66,17 +67,32 @@ def test_what_was_spent_is_told_by_day_task_and_model(api: Api) -> None:
     asked(api, ANSWERED, FAILED, KEPT)
     asked(api, ANSWERED, task="weigh")
     asked(api, ANSWERED, workspace="north")
-    body = api.get("/api/ai-spend?workspace=default", "viewer").json()
-    assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in body["spend"]] == [
+    body = api.get("/api/costs?workspace=default", "viewer").json()
+    assert [(s["task"], s["calls"], s["cached"], s["failed"], s["unpriced"]) for s in body["costs"]] == [
         ("judge", 3, 1, 1, 1),
         ("weigh", 1, 0, 0, 0),
         ("judge", 1, 0, 0, 0),
     ]
-    today = body["spend"][0]
+    today = body["costs"][0]
     assert (today["input_tokens"], today["output_tokens"], today["cost"]) == (100, 20, "0.000600001")
-    assert today["day"] > body["spend"][2]["day"]
+    assert (today["application"], today["machine"]) == (None, "order")
+    assert today["day"] > body["costs"][2]["day"]
     assert today["day"].endswith("T00:00:00Z")
-    assert len(api.get("/api/ai-spend?workspace=default&days=1", "viewer").json()["spend"]) == 2
+    assert (body["workspace"], body["total"], body["budgets"]) == ("default", "0.001800003", [])
+    assert len(api.get("/api/costs?workspace=default&days=1", "viewer").json()["costs"]) == 2
+
+
+def test_the_first_workspace_sees_the_costs_and_budgets_of_all(api: Api) -> None:
+    api.engine.core.settings["ai"] = AiSettings.model_validate({"budgets": {"all": {"day": 0.0012}}})
+    asked(api, ANSWERED)
+    asked(api, ANSWERED, workspace="north")
+    body = api.get("/api/costs", "viewer").json()
+    assert (body["workspace"], body["total"], body["costs"][0]["calls"]) == (None, "0.001200002", 2)
+    [budget] = body["budgets"]
+    assert (budget["of"], budget["period"], budget["limit"], budget["used"]) == ("all", "day", "0.0012", "0.001200002")
+    assert budget["share"] > 1
+    north = api.get("/api/costs", "north-owner").json()
+    assert (north["workspace"], north["total"], north["budgets"]) == ("north", "0.000600001", [])
 
 
 def test_calls_tokens_and_cost_are_metrics(trial: ModelTrial) -> None:
@@ -95,5 +111,5 @@ def test_calls_tokens_and_cost_are_metrics(trial: ModelTrial) -> None:
 
 
 def test_a_day_begins_at_midnight_in_utc() -> None:
-    assert calls.day_of(5 * calls.DAY) == 5 * calls.DAY
-    assert calls.day_of(6 * calls.DAY - 1) == 5 * calls.DAY
+    assert costs.day_of(5 * costs.DAY) == 5 * costs.DAY
+    assert costs.day_of(6 * costs.DAY - 1) == 5 * costs.DAY

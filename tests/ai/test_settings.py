@@ -56,6 +56,9 @@ def test_nothing_is_configured_by_itself() -> None:
         (WHOLE + "[ai.prices.small]\ninput = 1", "ai.prices.small.output"),
         (WHOLE + "[ai.prices.small]\ninput = -1\noutput = 1", "ai.prices.small.input"),
         (LOCAL + "budget_dollars = 5", "must have a price for 'small', or budget_dollars cannot count it"),
+        (LOCAL + "[ai.budgets.all]\nday = 5", "must have a price for 'small', or budgets cannot count it"),
+        (WHOLE + "[ai.budgets.all]\nday = -1", "ai.budgets.all.day"),
+        (WHOLE + "[ai.budgets.all]\nweek = 1", "ai.budgets.all.week"),
         (WHOLE + "model = 1", "ai.model (INTERLOCK_AI__MODEL, or interlock.toml): there is no such setting"),
     ],
 )

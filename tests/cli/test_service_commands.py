@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from interlock.ai.calls import Ended, Question, note
 from interlock.engine import Engine, Result
 from interlock.engine.application import send
 from interlock.machine import Ask, Fail, Go, Message, Outcome, Review
@@ -99,6 +100,27 @@ def test_an_open_alert_is_exit_code_1_until_somebody_acknowledges_it(post: Path)
     assert call(post, "alert", "acknowledge", found["id"][-8:], "--as", "ann").out.startswith("slow: acknowledged by")
     assert [one["rule"] for one in given(post, "alert", "list")] == ["slow"]
     assert "dead_letters" in call(post, "alert", "rules").out
+
+
+def test_costs_are_summed_with_what_is_used_of_budgets(post: Path) -> None:
+    settings = post / "interlock.toml"
+    settings.write_text("[ai.budgets.all]\nday = 2\n", encoding="utf-8")
+    with opened(post) as engine:
+        for workspace, task, cost in (("default", "read", 1_500_000_000), ("north", "write", 250_000_000)):
+            asked = Question(None, workspace, None, None, task, "v1", "cheap", "openai", "m", 1, "h", None, "letter")
+            engine.write(lambda unit, asked=asked, cost=cost: note(unit, None, asked, Ended("m", cost=cost)))  # type: ignore[misc]
+    shown = call(post, "costs", "--config", str(settings)).out
+    assert [line.split() for line in shown.splitlines() if line.startswith(("letter", "total", "all"))] == [
+        ["letter", "2", "0", "0", "0", "0", "1.7500", "0"],
+        ["total", "2", "0", "0", "0", "0", "1.7500", "0"],
+        ["all", "day", "$1.75", "of", "$2.00", "88%", *shown.splitlines()[-1].split()[-2:]],
+    ]
+    assert [line.split()[0] for line in call(post, "costs", "--by", "task").out.splitlines()[2:4]] == ["read", "write"]
+    found = given(post, "costs", "--workspace", "north", "--config", str(settings))
+    assert [(one["task"], one["machine"], one["application"], one["cost"]) for one in found["costs"]] == [
+        ("write", "letter", None, 0.25)
+    ]
+    assert [(one["of"], one["period"], one["share"]) for one in found["budgets"]] == [("all", "day", 0.875)]
 
 
 def test_a_machine_is_halted_and_goes_on(post: Path) -> None:

@@ -60,6 +60,7 @@ HOOK = '[webhooks.shop]\nurl = "https://shop.org"\n'
         ("[alerts]\nrepeat_hours = 0.001", "alerts.repeat_hours"),
         ("[alerts]\nrepeat_hours = inf", "alerts.repeat_hours"),
         ("[alerts]\nfailure_rate_percent = 101", "alerts.failure_rate_percent"),
+        ("[alerts]\nmodel_budget_percent = 101", "alerts.model_budget_percent"),
         ('[log]\nlevel = "loud"', "log.level"),
     ],
 )
@@ -224,4 +225,4 @@ def test_the_smallest_and_the_biggest_thresholds_make_rules() -> None:
         AlertSettings(repeat_hours=1 / 60, queue_lag_minutes=0.01, review_age_hours=0.01, failure_rate_percent=0.1),
         AlertSettings(repeat_hours=8760, queue_lag_minutes=1e6, review_age_hours=1e6, failure_rate_percent=100),
     ):
-        assert len(built_in(settings)) == 5
+        assert len(built_in(settings)) == 6

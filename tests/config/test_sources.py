@@ -12,7 +12,7 @@ from interlock.apps.jobs.settings import ApiKey, AutoApplySettings
 from interlock.apps.sessions.agents.config import AgentConfig
 from interlock.apps.sessions.sandbox.config import SandboxConfig
 from interlock.apps.sessions.settings import AllocatorSettings
-from interlock.config import ConfigError, PriceSettings, Settings, load
+from interlock.config import BudgetSettings, ConfigError, PriceSettings, Settings, load
 
 from .conftest import Write
 
@@ -59,6 +59,7 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("alerts", "failure_rate_percent", "1", "2", 1.0, 2.0),
     ("alerts", "review_age_hours", "1", "2", 1.0, 2.0),
     ("alerts", "dead_letters", "1", "2", 1, 2),
+    ("alerts", "model_budget_percent", "1", "2", 1.0, 2.0),
     ("alerts", "off", '["no_worker"]', "[]", ["no_worker"], []),
     ("ai", "provider", '"anthropic"', "openai", "anthropic", "openai"),
     ("ai", "base_url", '"http://a/v1/"', "http://b", "http://a/v1", "http://b"),
@@ -71,6 +72,14 @@ SETTINGS: list[tuple[str, str, str, str, Any, Any]] = [
     ("ai", "cache", "false", "true", False, True),
     ("ai", "budget_dollars", "5", "6.5", 5.0, 6.5),
     ("ai", "budget_tokens", "5", "6", 5, 6),
+    (
+        "ai",
+        "budgets",
+        "{ all = { day = 1 } }",
+        '{"all": {"day": 2}}',
+        {"all": BudgetSettings(day=1)},
+        {"all": BudgetSettings(day=2)},
+    ),
     (
         "ai",
         "prices",

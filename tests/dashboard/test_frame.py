@@ -19,7 +19,7 @@ from interlock.store import open_store
 from tests.support.api import BY, open_api
 from tests.support.site import EVIL, Site
 
-PAGES = ("/ui", "/ui/reviews", "/ui/schedules", "/ui/outbox", "/ui/settings", "/ui/logout")
+PAGES = ("/ui", "/ui/reviews", "/ui/schedules", "/ui/outbox", "/ui/costs", "/ui/settings", "/ui/logout")
 OPERATORS = ("/ui/workers", "/ui/alerts")
 
 

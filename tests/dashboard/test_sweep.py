@@ -36,6 +36,7 @@ PAGES = (
     "/ui/schedules",
     "/ui/outbox",
     "/ui/alerts",
+    "/ui/costs",
     "/ui/audit",
     "/ui/settings",
     "/ui/halt",

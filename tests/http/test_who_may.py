@@ -450,7 +450,7 @@ TABLE = [
     row("GET /api/instances/{id}/verify", instance("/verify"), **READ, north=404),
     row("GET /api/instances/{id}/effects", instance("/effects"), **READ, north=404),
     row("GET /api/instances/{id}/ai-calls", instance("/ai-calls"), **READ, north=404),
-    row("GET /api/ai-spend", "/api/ai-spend?workspace=default", **READ, north=404),
+    row("GET /api/costs", "/api/costs?workspace=default", **READ, north=404),
     row("GET /api/instances/{id}/artifacts", instance("/artifacts"), **READ, north=404),
     row(
         "GET /api/instances/{id}/artifacts/{name}",

@@ -42,7 +42,7 @@ def test_five_rules_are_built_in() -> None:
 def test_the_configuration_changes_thresholds_and_switches_rules_off() -> None:
     settings = AlertSettings(queue_lag_minutes=5, repeat_hours=1, off=["no_worker", "dead_letters"])
     by_name = {rule.name: rule for rule in rules.built_in(settings)}
-    assert set(by_name) == {"queue_lag", "failure_rate", "review_age"}
+    assert set(by_name) == {"queue_lag", "failure_rate", "review_age", "model_budget"}
     assert (by_name["queue_lag"].threshold, by_name["queue_lag"].repeat_every) == (300, timedelta(hours=1))
 
 

@@ -29,6 +29,7 @@ from interlock.ai.errors import (
     ModelUnavailable,
     NoModel,
     PriceUnknown,
+    TotalBudgetSpent,
 )
 from interlock.ai.task import ModelTask, Tier, prompt_file
 
@@ -47,6 +48,7 @@ __all__ = [
     "Outside",
     "PriceUnknown",
     "Tier",
+    "TotalBudgetSpent",
     "ask",
     "configure",
     "configured",

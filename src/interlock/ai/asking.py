@@ -22,7 +22,9 @@ from interlock.ai.task import ModelTask
 from interlock.config import AiSettings
 from interlock.engine import Engine, secrets
 from interlock.engine.text import canonical
-from interlock.watch import tracing
+from interlock.machine import InterlockError
+from interlock.watch import costs, tracing
+from interlock.watch.costs import SETTING
 from interlock.watch.prometheus import observe_model
 from interlock.worker import AsyncTask, Cancelled, Task
 from interlock.worker.blocking_calls import aside
@@ -30,7 +32,6 @@ from interlock.worker.blocking_calls import aside
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O", bound=BaseModel)  # noqa: E741
 T = TypeVar("T")
-SETTING = "ai"
 LOOK_EVERY = 0.2
 MOST_SAMPLES = 20
 OFF = AiSettings()
@@ -63,6 +64,10 @@ def configure(engine: Engine, settings: AiSettings) -> None:
         providers.require()
     if settings.api_key is not None:
         secrets.learn([settings.api_key.get_secret_value()])
+    unknown = sorted(set(settings.budgets) - {costs.INSTALLATION, *engine.registry.applications})
+    if unknown:
+        known = ", ".join([costs.INSTALLATION, *sorted(engine.registry.applications)])
+        raise InterlockError(f"ai.budgets names {unknown[0]!r}, which is no application here; there are: {known}")
     engine.core.settings[SETTING] = settings
 
 
@@ -73,6 +78,7 @@ class Outside:
         self._engine, self.workspace = engine, workspace
         self.id: UUID | None = None
         self.trace_id: str | None = None
+        self.machine = ""
         self.cancelled = False
 
     def setting(self, name: str) -> Any:
@@ -184,8 +190,9 @@ async def _asked(
     model, parts = settings.model(what.tier), data.parts(given)
     data.message(parts, settings.max_input, what.name)  # too big is refused before anything is recorded
     await asyncio.to_thread(providers.load, settings.provider)
-    if settings.budget_dollars is not None and not prices.known(settings, model):
-        raise PriceUnknown(f"no price is known for {model!r}, so ai.budget_dollars cannot be kept; set ai.prices")
+    limited = "ai.budget_dollars" if settings.budget_dollars is not None else "ai.budgets" if settings.budgets else ""
+    if limited and not prices.known(settings, model):
+        raise PriceUnknown(f"no price is known for {model!r}, so {limited} cannot be kept; set ai.prices")
     content = [what.name, what.version, settings.provider, model, what.schema_text, parts]
     key = await caller.key()
     questions = []
@@ -207,6 +214,7 @@ async def _asked(
                 sample,
                 digest,
                 f"{key}:{what.name}:{digest[:16]}" if key else None,
+                caller.asker.machine,
             )
         )
     async with asyncio.TaskGroup() as group:
@@ -242,6 +250,7 @@ async def _by_rules(caller: _Caller, what: ModelTask[I, O], given: I, user: str 
         1,
         "",
         None,
+        caller.asker.machine,
     )
     begun = time.monotonic()
 
@@ -273,7 +282,9 @@ async def _one(
     caller: _Caller, settings: AiSettings, what: ModelTask[Any, O], parts: dict[str, Any], asked: Question
 ) -> Answer[O]:
     budget = Budget(
-        prices.nanos(settings.budget_dollars) if settings.budget_dollars is not None else None, settings.budget_tokens
+        prices.nanos(settings.budget_dollars) if settings.budget_dollars is not None else None,
+        settings.budget_tokens,
+        settings.budgets,
     )
     begun = await caller.write(calls.begin, asked, budget)
     if begun.output is not None:

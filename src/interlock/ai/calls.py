@@ -8,8 +8,8 @@ and asks again. The answer may have been paid for twice, and two calls are recor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -18,19 +18,21 @@ import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
 from interlock.ai import prices
-from interlock.ai.errors import BudgetSpent
-from interlock.engine import Claim, effects
+from interlock.ai.errors import BudgetSpent, TotalBudgetSpent
+from interlock.config import BudgetSettings
+from interlock.engine import Claim, Instance, effects
 from interlock.engine.text import shortened
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, EffectUnknown
-from interlock.store import Micros, moment, span
+from interlock.store import Micros, moment
 from interlock.store.ai import ai_answer as A
 from interlock.store.ai import ai_call as C
 from interlock.store.sql import upsert
+from interlock.watch import costs
+from interlock.watch.costs import DAY, day_of
 
 KIND = "ai_call"
 """The kind of the effects."""
-DAY = span(timedelta(days=1))
 RULES = "rules"
 """The model of a call that asked none."""
 LOST = "AnswerLost"
@@ -54,14 +56,17 @@ class Question:
     hash: str
     key: str | None
     """The key of the effect; None outside a handler."""
+    machine: str = ""
+    """The caller's; empty outside a handler."""
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A user's daily limits; None means no limit."""
+    """A user's daily limits, None meaning no limit, and the budgets of the installation and of applications."""
 
     nanos: int | None = None
     tokens: int | None = None
+    totals: Mapping[str, BudgetSettings] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +186,6 @@ def ended(
     """Record the outcome of a request. The last one also ends the effect. Repeating it changes nothing."""
     if unit.conn.execute(sa.select(C.c.id).where(C.c.id == call_id)).first() is not None:
         return
-    record(unit, question, outcome, effect_id, call_id)
     if outcome.output is not None:
         _keep(unit, question, outcome, call_id)
     if last and effect_id is not None and claim is not None:
@@ -201,6 +205,7 @@ def ended(
             error=None if good else f"{outcome.error_type}: {outcome.error}",
             actor=_actor(claim),
         )
+    record(unit, question, outcome, effect_id, call_id)
 
 
 def note(unit: Unit, _: Claim | None, question: Question, outcome: Ended) -> UUID:
@@ -209,7 +214,20 @@ def note(unit: Unit, _: Claim | None, question: Question, outcome: Ended) -> UUI
 
 
 def record(unit: Unit, question: Question, outcome: Ended, effect_id: UUID | None, call_id: UUID | None = None) -> UUID:
-    """Insert the row of a call, with secrets removed from its error."""
+    """Insert the row of a call, with secrets removed from its error, and add it to the costs of its day."""
+    costs.add(
+        unit.conn,
+        question.workspace,
+        unit.now,
+        machine=question.machine,
+        task=question.task,
+        model=outcome.model,
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        cost=outcome.cost,
+        cached=outcome.cached,
+        failed=outcome.error_type is not None,
+    )
     return unit.insert(
         C,
         id=call_id or uuid7(),
@@ -236,6 +254,35 @@ def record(unit: Unit, question: Question, outcome: Ended, effect_id: UUID | Non
     )
 
 
+def report(
+    unit: Unit,
+    instance: Instance,
+    task: str,
+    model: str,
+    *,
+    input_tokens: int | None,
+    output_tokens: int | None,
+    cost: int | None,
+    failed: bool = False,
+) -> None:
+    """Add what a program of its own spent for an instance, such as an agent, to the costs of its day.
+
+    `cost` is in billionths of a dollar. Call it last in a transaction: the sums stay locked until the commit.
+    """
+    costs.add(
+        unit.conn,
+        instance.workspace,
+        unit.now,
+        machine=instance.machine,
+        task=task,
+        model=model,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        cost=cost,
+        failed=failed,
+    )
+
+
 def _keep(unit: Unit, question: Question, outcome: Ended, call_id: UUID) -> None:
     # The first answer wins, so that everybody gets the same.
     unit.conn.execute(
@@ -256,11 +303,6 @@ def _keep(unit: Unit, question: Question, outcome: Ended, call_id: UUID) -> None
 # -- budgets
 
 
-def day_of(now: Micros) -> Micros:
-    """The start of the day of this moment, in UTC."""
-    return now - now % DAY
-
-
 def spent(conn: sa.Connection, workspace: str, for_user: str | None, since: Micros) -> Spent:
     """A user's usage since a moment, everywhere; without a user, the workspace's own."""
     whose = [C.c.for_user == for_user] if for_user is not None else [C.c.workspace == workspace, C.c.for_user.is_(None)]
@@ -276,6 +318,7 @@ def spent(conn: sa.Connection, workspace: str, for_user: str | None, since: Micr
 
 
 def _check_budget(unit: Unit, question: Question, budget: Budget) -> None:
+    _check_totals(unit, question.machine, budget.totals)
     if budget.nanos is None and budget.tokens is None:
         return
     begins = day_of(unit.now)
@@ -294,6 +337,29 @@ def _check_budget(unit: Unit, question: Question, budget: Budget) -> None:
     )
 
 
+def require_budget(unit: Unit, claim: Claim) -> None:
+    """Raise TotalBudgetSpent if the budget of the claim's application or of the installation is spent."""
+    _check_totals(unit, claim.machine.name, costs.limits_of(unit.core.settings))
+
+
+def _check_totals(unit: Unit, machine: str, totals: Mapping[str, BudgetSettings]) -> None:
+    """Check the budgets of the installation and of the machine's application."""
+    if not totals:
+        return
+    registry = unit.core.registry
+    mine = {costs.INSTALLATION, costs.application_of(registry, machine)}
+    kept = {whose: limits for whose, limits in totals.items() if whose in mine}
+    spent = [one for one in costs.budgets(unit.conn, registry, kept, unit.now) if one.spent]
+    if spent:
+        one = max(spent, key=lambda one: one.until)
+        until = moment(one.until)
+        raise TotalBudgetSpent(
+            f"{one.words} is spent: {one.amounts} (ai.budgets.{one.whose}.{one.period}); the next one begins at "
+            f"{until:%Y-%m-%d %H:%M} UTC",
+            until=until,
+        )
+
+
 # -- reading
 
 
@@ -307,51 +373,3 @@ def paid_for(instance_id: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     """A condition for queries of other tables: a model was asked for this instance, and not only rules or the store."""
     asked = sa.select(sa.literal(1)).where(C.c.instance_id == instance_id, C.c.cached == 0, C.c.model != RULES)
     return sa.exists(asked.correlate_except(C))
-
-
-@dataclass(frozen=True, slots=True)
-class DaySpend:
-    """The usage of a task on a day."""
-
-    day: Micros
-    task: str
-    model: str
-    calls: int
-    cached: int
-    failed: int
-    input_tokens: int
-    output_tokens: int
-    cost: int
-    """Billionths of a dollar, for calls whose price is known."""
-    unpriced: int
-    """Calls of unknown cost."""
-
-
-def spend(conn: sa.Connection, workspace: str, since: Micros, *, until: Micros | None = None) -> list[DaySpend]:
-    """Calls, tokens and cost by day, task and model, newest day first."""
-
-    def total(value: Any) -> Any:
-        return sa.func.coalesce(sa.func.sum(value), 0)
-
-    def many(*where: Any) -> Any:
-        return total(sa.case((sa.and_(*where), 1), else_=0))
-
-    day = (C.c.at - C.c.at % sa.literal_column(str(DAY))).label("day")
-    query = (
-        sa.select(
-            day,
-            C.c.task,
-            C.c.model,
-            sa.func.count(),
-            total(C.c.cached),
-            many(C.c.error_type.is_not(None)),
-            total(C.c.input_tokens),
-            total(C.c.output_tokens),
-            total(C.c.cost),
-            many(C.c.cost.is_(None)),
-        )
-        .where(C.c.workspace == workspace, C.c.at >= since, *([C.c.at < until] if until is not None else []))
-        .group_by(day, C.c.task, C.c.model)
-        .order_by(day.desc(), C.c.task, C.c.model)
-    )
-    return [DaySpend(int(r[0]), r[1], r[2], *map(int, tuple(r)[3:])) for r in conn.execute(query)]

@@ -21,6 +21,10 @@ class BudgetSpent(ModelQuota):
     """The user's daily budget is spent, so nothing was sent; `until` is the start of the next day."""
 
 
+class TotalBudgetSpent(BudgetSpent):
+    """The budget of the application or of the installation is spent; `until` is the start of its next period."""
+
+
 class ModelRefused(ModelError):
     """The provider or the model refuses; repeating the call does not help."""
 

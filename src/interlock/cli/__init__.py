@@ -14,6 +14,7 @@ from interlock.cli import (
     backup,
     bulk,
     configuration,
+    costs,
     database,
     dead_letters,
     doctor,
@@ -80,6 +81,7 @@ app.add_typer(schedules.app, name="schedule")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(alerts.app, name="alert")
 app.add_typer(halting.app, name="halt")
+app.command("costs")(costs.costs)
 app.add_typer(users.app, name="user")
 app.add_typer(users.workspaces, name="workspace")
 app.add_typer(tokens.app, name="token")

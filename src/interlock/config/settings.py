@@ -140,7 +140,7 @@ class WebhookSettings(Table):
         return value
 
 
-BUILT_IN_RULES = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
+BUILT_IN_RULES = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters", "model_budget")
 CHANNELS = ("mail", "webhook")
 
 
@@ -153,6 +153,9 @@ class AlertSettings(Table):
     failure_rate_percent: float = Field(20.0, gt=0, le=100, description="More of an hour's attempts failed.")
     review_age_hours: float = Field(48.0, gt=0, le=1e6, description="A review is open for longer.")
     dead_letters: int = Field(0, ge=0, description="More dead letters than this are open.")
+    model_budget_percent: float = Field(
+        80.0, gt=0, le=100, description="This much of a budget for models is used, or more."
+    )
     off: list[str] = Field(
         default_factory=list, description="Rules of Interlock or of applications that are not wanted, by name."
     )
@@ -181,6 +184,13 @@ class PriceSettings(Table):
     output: float = Field(ge=0, le=1e6, description="Dollars for a million tokens that come out.")
 
 
+class BudgetSettings(Table):
+    """What model calls may cost; its table's name is an application's, or `all` for everything together."""
+
+    day: float | None = Field(None, ge=0, le=1e9, description="Dollars in a day (UTC).")
+    month: float | None = Field(None, ge=0, le=1e9, description="Dollars in a calendar month (UTC).")
+
+
 class AiSettings(Table):
     """Models for the tasks that can use one; needs the extra `ai`. Without a provider rules do the work."""
 
@@ -199,6 +209,10 @@ class AiSettings(Table):
     cache: bool = Field(True, description="Whether the same question is answered from what was kept.")
     budget_dollars: float | None = Field(None, ge=0, le=1e9, description="What one user may spend in a day (UTC).")
     budget_tokens: int | None = Field(None, ge=0, description="Tokens in and out that one user may use in a day.")
+    budgets: dict[str, BudgetSettings] = Field(
+        default_factory=dict,
+        description="Budgets of applications, by name, and of the installation, named `all`.",
+    )
     prices: dict[str, PriceSettings] = Field(
         default_factory=dict,
         validate_default=True,
@@ -231,11 +245,12 @@ class AiSettings(Table):
     @classmethod
     def _countable(cls, value: dict[str, PriceSettings], info: ValidationInfo) -> dict[str, PriceSettings]:
         """With another `base_url` the bundled prices do not apply, and a budget in dollars needs prices."""
-        if info.data.get("budget_dollars") is not None and info.data.get("base_url") is not None:
+        limited = [name for name in ("budget_dollars", "budgets") if info.data.get(name) not in (None, {})]
+        if limited and info.data.get("base_url") is not None:
             for model in filter(None, (info.data.get("cheap"), info.data.get("strong"))):
                 if model not in value:
                     raise ValueError(
-                        f"must have a price for {model!r}, or budget_dollars cannot count it; budget_tokens can"
+                        f"must have a price for {model!r}, or {limited[0]} cannot count it; budget_tokens can"
                     )
         return value
 

@@ -74,6 +74,14 @@ def percent(part: float | None) -> str:
     return f"{part * 100:.0f} %" if part in (0, 1) or 0.1 <= part <= 0.9 else f"{part * 100:.1f} %"
 
 
+def dollars(nano: int) -> str:
+    """Billionths of a dollar: $12.30, with four digits below a dollar, as single calls cost less than a cent."""
+    whole = nano / 1_000_000_000
+    if nano and whole < 0.0001:
+        return "<$0.0001"
+    return f"${whole:,.2f}" if whole >= 1 or not nano else f"${whole:.4f}"
+
+
 def title(name: str) -> str:
     """A state's or an event's name as words."""
     words = name.replace("_", " ").replace("-", " ").strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -64,6 +64,7 @@ class Plot:
     lines: Sequence[float]
     """The positions of the ticks."""
     times: Sequence[str]
+    show: Callable[[int], str] = "{:,}".format
 
     @property
     def width(self) -> int:
@@ -71,7 +72,7 @@ class Plot:
 
     @property
     def sentence(self) -> str:
-        return f"{self.total:,} {self.what} in {self.span.words}"
+        return f"{self.show(self.total)} {self.what} in {self.span.words}"
 
 
 def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
@@ -91,6 +92,23 @@ def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
     return Plot(
         kind, what, sum(p.n for p in points), span, bars, [f"{m:,}" for m in marks], lines, _times(points, span)
     )
+
+
+def daily(days: Sequence[tuple[Micros, int]], what: str, show: Callable[[int], str]) -> Plot:
+    """A bar a day, oldest first; `show` formats values, and `what` says what they are."""
+    span = Span(f"{len(days)}d", f"{len(days)} days", timedelta(days=len(days)), "day")
+    highest = max((n for _, n in days), default=0)
+    step = tick_step(highest)
+    top = step * max(1, -(-highest // step))
+    bars = []
+    for i, (at, n) in enumerate(days):
+        height = max(round(TALL * n / top, 2), 1.0 if n else 0.0)
+        bars.append(Bar(i * COLUMN, round(TALL - height, 2), height, f"{moment(at):%a %d %b}: {show(n)} {what}"))
+    marks = range(top, -1, -step)
+    lines = [round(TALL - TALL * mark / top, 2) for mark in marks]
+    some = [f"{moment(at):%d %b}" for at, _ in days[: -1 : max(1, len(days) // 5)]]
+    total = sum(n for _, n in days)
+    return Plot("work", what, total, span, bars, [show(m) for m in marks], lines, [*some, "today"], show)
 
 
 def tick_step(highest: int) -> int:

@@ -230,6 +230,7 @@ def environment() -> jinja2.Environment:
         "iso": formatting.iso,
         "number": formatting.number,
         "percent": formatting.percent,
+        "dollars": formatting.dollars,
         "words": formatting.title,
         "short": formatting.short_id,
         "person": formatting.person,

@@ -36,6 +36,26 @@ ai_call = sa.Table(
     sa.Index("ix_ai_call_workspace", "workspace", "at"),
 )
 
+# Sums of calls by day (UTC), so that costs and budgets are read without the calls, which go with their instances.
+# Each call is in two rows: that of its workspace, and that of all workspaces, whose name is empty.
+ai_cost = sa.Table(
+    "ai_cost",
+    metadata,
+    text("workspace"),
+    at("day"),
+    text("machine"),  # empty: asked outside of a handler
+    text("task"),
+    text("model"),
+    number("calls"),
+    number("cached"),
+    number("failed"),
+    number("input_tokens"),
+    number("output_tokens"),
+    number("cost"),  # billionths of a dollar, of calls whose price is known
+    number("unpriced"),  # calls of unknown cost
+    sa.PrimaryKeyConstraint("workspace", "day", "machine", "task", "model"),
+)
+
 # Answers by the hash of what was asked: the same question in the same workspace is not paid for twice.
 ai_answer = sa.Table(
     "ai_answer",

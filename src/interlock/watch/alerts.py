@@ -10,9 +10,9 @@ repeated.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -28,6 +28,9 @@ from interlock.store import service_tables as s
 from interlock.watch.rollups import lock
 from interlock.watch.rule_values import RuleResult, RuleValues
 from interlock.watch.rules import Rule
+
+if TYPE_CHECKING:
+    from interlock.config import BudgetSettings
 
 L = s.alert
 CURSOR = "alerts"
@@ -83,9 +86,15 @@ class Changes:
 # -- evaluation
 
 
-def evaluate_rules(conn: sa.Connection, registry: Registry, rules: Iterable[Rule], now: Micros) -> list[RuleResult]:
+def evaluate_rules(
+    conn: sa.Connection,
+    registry: Registry,
+    rules: Iterable[Rule],
+    now: Micros,
+    budgets: Mapping[str, BudgetSettings] | None = None,
+) -> list[RuleResult]:
     """Evaluate each rule without changing anything."""
-    return RuleValues(conn, registry, now).results(rules)
+    return RuleValues(conn, registry, now, budgets).results(rules)
 
 
 def has_changes(conn: sa.Connection, results: Iterable[RuleResult]) -> bool:

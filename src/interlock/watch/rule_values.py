@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
 from interlock.machine import Registry
 from interlock.store import SECOND, Micros
-from interlock.watch import applications, measures
+from interlock.watch import applications, costs, measures
 from interlock.watch.measures import Activity, Backlog, Ends
 from interlock.watch.rules import EACH, METRICS, Rule, unit_of
+
+if TYPE_CHECKING:
+    from interlock.config import BudgetSettings
 
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -45,10 +48,12 @@ class RuleResult:
 
 
 class RuleValues:
-    """Reads the metrics that rules need, each at most once."""
+    """Reads the metrics that rules need, each at most once. `budgets` are those of models, as configured."""
 
-    def __init__(self, conn: sa.Connection, registry: Registry, now: Micros) -> None:
-        self._conn, self._registry, self._now = conn, registry, now
+    def __init__(
+        self, conn: sa.Connection, registry: Registry, now: Micros, budgets: Mapping[str, BudgetSettings] | None = None
+    ) -> None:
+        self._conn, self._registry, self._now, self._limits = conn, registry, now, budgets or {}
         self._activity: dict[timedelta, dict[str, Activity]] = {}
         self._letters: dict[str, int] = {}
 
@@ -65,7 +70,12 @@ class RuleValues:
         if value is None:
             return RuleResult(rule, machine, 0.0, False, "")
         breached = samples >= rule.min_count and COMPARE[rule.op](value, rule.threshold)
-        return RuleResult(rule, machine, value, breached, sentence(rule, machine, value))
+        said = self._of_budget() if rule.metric == "model_budget" else sentence(rule, machine, value)
+        return RuleResult(rule, machine, value, breached, said)
+
+    def _of_budget(self) -> str:
+        fullest = max(self._budgets, key=lambda one: one.share)
+        return f"{fullest.words} is used to {format_value('part', fullest.share)}: {fullest.amounts}"
 
     def value_of(self, rule: Rule, machine: str | None) -> MetricValue:
         """The value of the rule's metric for one machine, or for all of them."""
@@ -82,6 +92,8 @@ class RuleValues:
                 return MetricValue(sum(self._reviews.get(name, Backlog()).late for name in names))
             case "dead_letters":
                 return MetricValue(sum(map(self._dead_letters, names)))
+            case "model_budget":
+                return MetricValue(max((one.share for one in self._budgets), default=None))
             case "workers_alive":
                 return MetricValue(self._workers if self._is_work else None)
             case "state_count":
@@ -128,6 +140,10 @@ class RuleValues:
     @cached_property
     def _workers(self) -> int:
         return measures.workers_alive(self._conn, self._now)
+
+    @cached_property
+    def _budgets(self) -> Sequence[costs.Budget]:
+        return costs.budgets(self._conn, self._registry, self._limits, self._now)
 
     @cached_property
     def _of_applications(self) -> dict[str, float]:

@@ -41,11 +41,13 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "workers_alive": "count",
         "state_count": "count",
         "throughput": "count",
+        "model_budget": "part",
     }
 )
 """The metrics a rule can use, with their unit: seconds, a ratio (`part`) or a count. An application's own metrics are
 named `application.metric`."""
-BUILT_IN = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters")
+BUILT_IN = ("queue_lag", "failure_rate", "review_age", "no_worker", "dead_letters", "model_budget")
+OF_ALL_MACHINES = ("workers_alive", "model_budget")
 CHANNELS = ("mail", "webhook")
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,59}")
 OF_APPLICATION = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
@@ -121,7 +123,7 @@ class Rule(BaseModel):
             raise ValueError("state_count needs a state, and no other metric takes one")
         if unit_of(self.metric) == "part" and not 0 <= self.threshold <= 1:
             raise ValueError(f"{self.metric} is a ratio between 0 and 1: 0.2 means 20 %")
-        if (self.metric == "workers_alive" or self.metric not in METRICS) and self.machine is not None:
+        if (self.metric in OF_ALL_MACHINES or self.metric not in METRICS) and self.machine is not None:
             raise ValueError(f"{self.metric} is about all machines; leave machine out")
         if not timedelta(minutes=1) <= self.window <= timedelta(days=30):
             raise ValueError("window must be between one minute and 30 days")
@@ -175,6 +177,13 @@ def built_in(settings: AlertSettings | None = None, registry: Registry | None = 
             metric="dead_letters",
             threshold=settings.dead_letters,
             machine=EACH,
+            repeat_every=again,
+        ),
+        Rule(
+            name="model_budget",
+            metric="model_budget",
+            op=">=",
+            threshold=settings.model_budget_percent / 100,
             repeat_every=again,
         ),
     )

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from interlock.engine import Engine
 from interlock.store import SECOND
-from interlock.watch import alerts, rules
+from interlock.watch import alerts, costs, rules
 from interlock.watch.rule_values import RuleResult
 from interlock.worker.loop import Loop
 
@@ -42,5 +42,6 @@ class Alerter(Loop):
         if 0 <= now - alerts.last_evaluated(conn) < self.pause / 2 * SECOND:
             return None
         found = rules.in_force(self._built_in, rules.own(conn))
-        results = alerts.evaluate_rules(conn, self._engine.registry, found, now)
+        budgets = costs.limits_of(self._engine.core.settings)
+        results = alerts.evaluate_rules(conn, self._engine.registry, found, now, budgets)
         return results if alerts.has_changes(conn, results) else None

@@ -48,6 +48,7 @@ def test_the_built_in_rules_are_listed_with_their_thresholds(shared: Api) -> Non
         "review_age": ("review_age", ">", 172_800, "each"),
         "no_worker": ("workers_alive", "<", 1, None),
         "dead_letters": ("dead_letters", ">", 0, "each"),
+        "model_budget": ("model_budget", ">=", 0.8, None),
     }
     assert all(r["built_in"] for r in body)
 
@@ -61,7 +62,7 @@ def tuned(sqlite_url: str) -> Iterator[Api]:
 
 def test_the_configuration_sets_thresholds_and_switches_rules_off(tuned: Api) -> None:
     body = {r["name"]: r for r in tuned.get("/api/alert-rules").json()["rules"]}
-    assert set(body) == {"queue_lag", "review_age", "dead_letters"}
+    assert set(body) == {"queue_lag", "review_age", "dead_letters", "model_budget"}
     assert (body["queue_lag"]["threshold"], body["queue_lag"]["repeat_every"]) == (300, 60)
 
 

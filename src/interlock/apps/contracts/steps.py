@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -50,6 +51,7 @@ from interlock.store import moment
 from interlock.worker import Task
 
 DEFAULTS = ContractSettings()
+log = logging.getLogger("interlock.contracts")
 
 
 class ModelRefused(NotRetryable):
@@ -113,6 +115,9 @@ def extract_fields(task: Task[Contract]) -> Outcome:
     document = task.read(stored.document, task.id, task.data.model_dump())
     try:
         more = model_reader.candidates(task, document, vertical)
+    except ai.BudgetSpent as error:
+        log.warning("the rules read %s alone: %s", task.id, error)
+        more = {}
     except ai.ModelRefused as error:
         raise ModelRefused(str(error)) from error
     found = extract(document, vertical, providers=task.read(calibration_store.providers, vertical), more=more)

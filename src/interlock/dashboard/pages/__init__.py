@@ -6,6 +6,7 @@ from interlock.dashboard.pages import (
     alerts,
     audit,
     bulk,
+    costs,
     dead_letters,
     halting,
     instance,
@@ -30,6 +31,7 @@ PAGES: tuple[APIRouter, ...] = (
     halting.router,
     operations.router,
     alerts.router,
+    costs.router,
     audit.router,
     settings.router,
 )

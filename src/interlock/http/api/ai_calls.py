@@ -1,12 +1,13 @@
-"""Model calls of an instance, and spend."""
+"""Model calls of an instance, and costs."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from pydantic import Field
@@ -14,7 +15,9 @@ from pydantic import Field
 from interlock.ai import calls, prices
 from interlock.http.caller import Caller, TheService, require, visible, workspace_of
 from interlock.http.models import EXAMPLE_ID, Answer
+from interlock.people import OPERATORS
 from interlock.store import SECOND, moment
+from interlock.watch import costs
 
 router = APIRouter(tags=["models"])
 
@@ -78,12 +81,18 @@ async def list_ai_calls(service: TheService, who: Caller, id: UUID) -> Response:
     return await service.answer(lambda: AiCallList(calls=[AiCallOut.of(c) for c in found]))
 
 
-class SpendOut(Answer):
+def _dollars(nano: int) -> Decimal:
+    return prices.dollars(nano) or Decimal(0)
+
+
+class CostOut(Answer):
     """What a task used on a day."""
 
     day: datetime
+    application: str | None = Field(description="Null: of a machine without an application, or outside of a handler.")
+    machine: str | None
     task: str
-    model: str
+    model: str = Field(description="`rules` if no model was called.")
     calls: int
     cached: int
     failed: int
@@ -93,37 +102,79 @@ class SpendOut(Answer):
     unpriced: int = Field(description="Calls of unknown cost.")
 
 
-class SpendList(Answer):
-    """By day (UTC), task and model, newest first."""
+class BudgetOut(Answer):
+    """A budget of models, and what is used of it."""
 
-    workspace: str
-    spend: list[SpendOut]
+    of: str = Field(description="An application, or `all`.", examples=["all"])
+    period: Literal["day", "month"]
+    limit: Decimal = Field(description="In dollars.")
+    used: Decimal = Field(description="In dollars.")
+    share: float = Field(description="The used part; 1 or more: calls are refused.", examples=[0.8])
+    until: datetime = Field(description="When the next period begins.")
+
+    @classmethod
+    def of_budget(cls, b: costs.Budget) -> Self:
+        return cls(
+            of=b.whose,
+            period=b.period,
+            limit=_dollars(b.limit),
+            used=_dollars(b.used),
+            share=b.share,
+            until=moment(b.until),
+        )
 
 
-@router.get("/api/ai-spend", summary="Calls, tokens and cost of models, by day and task", response_model=SpendList)
-async def get_ai_spend(
+class CostList(Answer):
+    """By day (UTC), machine, task and model, newest first."""
+
+    workspace: str | None = Field(description="Null: all workspaces together.")
+    total: Decimal = Field(description="In dollars, of those calls whose price is known.")
+    costs: list[CostOut]
+    budgets: list[BudgetOut] = Field(description="Of the installation and of applications; empty for one workspace.")
+
+
+@router.get("/api/costs", summary="What models cost, by day, application and task", response_model=CostList)
+async def get_costs(
     service: TheService,
     who: Caller,
     workspace: Annotated[str | None, Query(max_length=200)] = None,
     days: Annotated[int, Query(ge=1, le=400)] = 30,
 ) -> Response:
-    where = workspace_of(who, workspace)
-    require(who, "read", where, f"workspace {where!r}")
-    since = calls.day_of(service.engine.clock.now()) - (days - 1) * calls.DAY
-    found = await service.read(lambda conn: calls.spend(conn, where, since))
+    whole = workspace is None and who.may("read", OPERATORS)
+    where = costs.ALL if whole else workspace_of(who, workspace)
+    if not whole:
+        require(who, "read", where, f"workspace {where!r}")
+    engine, now = service.engine, service.engine.clock.now()
+
+    def read(conn: sa.Connection) -> tuple[list[costs.DayCost], list[costs.Budget]]:
+        found = costs.by_day(conn, [where], now - (days - 1) * costs.DAY)
+        limits = costs.limits_of(engine.core.settings) if whole else {}
+        return found, costs.budgets(conn, engine.registry, limits, now)
+
+    found, budgets = await service.read(read)
     rows = [
-        SpendOut(
-            day=moment(s.day),
-            task=s.task,
-            model=s.model,
-            calls=s.calls,
-            cached=s.cached,
-            failed=s.failed,
-            input_tokens=s.input_tokens,
-            output_tokens=s.output_tokens,
-            cost=prices.dollars(s.cost) or Decimal(0),
-            unpriced=s.unpriced,
+        CostOut(
+            day=moment(one.day),
+            application=costs.application_of(engine.registry, one.machine),
+            machine=one.machine or None,
+            task=one.task,
+            model=one.model,
+            calls=one.calls,
+            cached=one.cached,
+            failed=one.failed,
+            input_tokens=one.input_tokens,
+            output_tokens=one.output_tokens,
+            cost=_dollars(one.cost),
+            unpriced=one.unpriced,
         )
-        for s in found
+        for one in found
     ]
-    return await service.answer(lambda: SpendList(workspace=where, spend=rows))
+    total = _dollars(sum(one.cost for one in found))
+    return await service.answer(
+        lambda: CostList(
+            workspace=None if whole else where,
+            total=total,
+            costs=rows,
+            budgets=[BudgetOut.of_budget(one) for one in budgets],
+        )
+    )

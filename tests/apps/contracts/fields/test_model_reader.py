@@ -87,6 +87,15 @@ def test_a_refused_key_rejects_it_at_once(contracts: Contracts) -> None:
         assert (len(model.requests), asked <= 3) == (asked, True)
 
 
+def test_where_a_budget_is_spent_the_rules_read_alone(contracts: Contracts) -> None:
+    with FakeModel(RIGHT) as model:
+        prices = {"fake-small": {"input": 1, "output": 1}, "fake-big": {"input": 1, "output": 1}}
+        ai.configure(contracts.engine, model.settings(prices=prices, budgets={"contracts": {"month": 0}}))
+        it = contracts.taken(CLEAR)
+    assert (contracts.state(it), model.requests) == ("completed", [])
+    assert "model" not in extractors(contracts, it, "governing_law")
+
+
 def test_a_model_that_is_away_is_asked_again_and_what_was_answered_is_kept(contracts: Contracts) -> None:
     with FakeModel(RIGHT, Fails(503), RIGHT, RIGHT, NOTHING) as model:
         ai.configure(contracts.engine, model.settings())

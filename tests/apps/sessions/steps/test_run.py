@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from interlock.config import AiSettings
+from interlock.watch import costs
 from tests.support.sessions import Sessions
 
 
@@ -24,3 +26,19 @@ def test_a_prompt_is_worked_on_in_a_worktree_and_its_work_is_on_the_branch(both:
     patch = both.api.get(f"/sessions/{made['id']}/patch", "viewer")
     assert "Subject: [PATCH] Write down the opening hours" in patch.text
     assert both.engine.verify().problems == ()
+
+
+def test_what_an_agent_costs_counts_and_a_spent_budget_runs_no_prompt(sessions: Sessions) -> None:
+    made = sessions.start("Write down the opening hours")
+    sessions.go_on()
+    [first] = sessions.prompts(made["id"])
+    [row] = sessions.engine.read(lambda conn: costs.by_day(conn, [costs.ALL], sessions.engine.clock.now()))
+    assert (row.machine, row.task, row.model, row.calls) == ("session", "prompt", "demo", 1)
+    assert round(row.cost / costs.BILLION, 6) == first["cost_usd"]
+    assert (row.input_tokens > 0, row.output_tokens > 0) == (True, True)
+    sessions.engine.core.settings["ai"] = AiSettings.model_validate({"budgets": {"sessions": {"day": 0.0001}}})
+    other = sessions.start("Write down the prices")
+    sessions.go_on()
+    [second] = sessions.prompts(other["id"])
+    assert (second["inbox_status"], second["reason"], second["cost_usd"]) == ("failed", "not_run", None)
+    assert "the budget of sessions for the day is spent" in second["sentence"]

@@ -143,6 +143,7 @@ def _asked(task: Task[Application], letter: str) -> None:
         1,
         "",
         None,
+        task.machine,
     )
     ended = Ended(
         "demo-model",

@@ -16,6 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from uuid_utils.compat import uuid7
 
+from interlock.ai.calls import report
 from interlock.apps.sessions.models import Result
 from interlock.apps.sessions.tables import session_prompt as P
 from interlock.engine import Claim, Fenced, InvalidData, NotFound, secrets
@@ -29,6 +30,7 @@ MOST_WAITING = 100
 LONGEST = 200_000
 """Characters of a prompt."""
 MILLION = 1_000_000
+INPUT_TOKENS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +272,21 @@ def agent_did_not_start(unit: Unit, claim: Claim, prompt_id: UUID) -> None:
 
 
 def end(unit: Unit, claim: Claim, prompt_id: UUID, ending: Ending) -> None:
-    """Write down how a prompt ended, under the fence of the worker that ran it."""
-    require_claim(unit, claim)
-    close(unit, prompt_id, ending)
+    """Write down how a prompt ended and what it cost, under the fence of the worker that ran it."""
+    instance = require_claim(unit, claim)
+    cost = _millionths(ending.cost_usd)
+    if close(unit, prompt_id, ending) and (cost is not None or ending.usage):
+        used = ending.usage or {}
+        report(
+            unit,
+            instance,
+            "prompt",
+            str(instance.data.get("agent") or getattr(unit.setting("sessions"), "agent", "agent")),
+            input_tokens=sum(used.get(name, 0) for name in INPUT_TOKENS),
+            output_tokens=used.get("output_tokens", 0),
+            cost=None if cost is None else cost * 1000,
+            failed=ending.result is Result.FAILED,
+        )
 
 
 def close(unit: Unit, prompt_id: UUID, ending: Ending) -> bool:

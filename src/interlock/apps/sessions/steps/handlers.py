@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from interlock.ai import TotalBudgetSpent
+from interlock.ai.calls import require_budget
 from interlock.apps.sessions.agents.spool import StillRunning
 from interlock.apps.sessions.agents.values import AgentNotStarted
 from interlock.apps.sessions.conversation import naming, prompts
@@ -43,6 +45,10 @@ def run_next_prompt(task: Task[Session]) -> Outcome:
         task.write(prompts.agent_did_not_start, prompt.id)
     if prompt.cancel_at is not None:
         return _done(task, prompt, Ending(Result.CANCELLED, "It was cancelled before it began.", "cancelled"))
+    try:
+        task.write(require_budget)
+    except TotalBudgetSpent as error:
+        return _not_run(task, prompt, error)
     held = sandbox_for(task)
     if held.wait is not None or held.lent is None:
         return Again(held.wait or SOON, reason=held.why)

@@ -141,6 +141,9 @@ def _asked(ask: Callable[[], T]) -> T | None:
     """The model's answer; None where another call would end the same, so that the rules do it."""
     try:
         return ask()
+    except ai.TotalBudgetSpent as error:
+        log.warning("the rules write instead of the model: %s", error)
+        return None
     except ai.BudgetSpent as error:
         raise LimitReached(str(error), until=error.until) from error
     except ai.ModelQuota as error:
