@@ -35,6 +35,8 @@ from interlock.demo.part import Pace, handler, is_played
 from interlock.demo.parts import parts_of, played
 from interlock.demo.past import HOURS, RECENT, Past, stories
 from interlock.engine import Engine, Instance, leases
+from interlock.engine.audit import checkpoints
+from interlock.engine.audit.signing import Keys
 from interlock.engine.unit import load
 from interlock.machine import FINAL, OWNER, Actor, Application, Go, Machine, Registry, State, Transition, installed
 from interlock.people import People, Role
@@ -67,7 +69,7 @@ class World:
 def filled(store: Store, *, count: int = FEW) -> World:
     registry = installed()
     mark.claim_untouched(store, registry)
-    engine = Engine(store, played(registry))
+    engine = Engine(store, played(registry), audit_keys=Keys([b"k" * 32]))
     people = People(engine)
     people.setup()
     made = Demo(engine, stories=count, seed=1)
@@ -235,6 +237,13 @@ def test_the_past_goes_back_a_day_and_nothing_lies_in_the_future(world: World) -
     assert max(at) <= now
     assert len({moment // HOUR for moment in at}) > 12
     assert min(at) >= now - (HOURS + 1) * HOUR
+
+
+def test_the_past_is_signed(world: World) -> None:
+    """Its rows are dated back a day, so that unsigned ones would be reported as a problem."""
+    found = world.engine.read(checkpoints.coverage)
+    assert found.last is not None
+    assert found.waiting == 0
 
 
 def test_what_the_past_left_ready_is_ready_since_two_minutes_at_most(world: World) -> None:

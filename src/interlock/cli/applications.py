@@ -88,9 +88,9 @@ def _said(error: typer.BadParameter) -> str:
         case ["literal" | "enum", _, _]:
             return f"{given!r} is none of {limits.get('expected', 'the choices')}"
         case ["greater", _, "than_equal"]:
-            return f"{given} is too small; use {limits['ge']} or more"
+            return f"{given} is too small; use {limits['ge']:g} or more"
         case ["less", _, "than_equal"]:
-            return f"{given} is too large; use {limits['le']} or less"
+            return f"{given} is too large; use {limits['le']:g} or less"
     if first["type"] == "value_error":
         return str(limits["error"])
     return f"{given!r}: {first['msg'].replace('Input should', 'it should')}"

@@ -31,7 +31,7 @@ def list_(
     label: Annotated[str | None, typer.Option(help="Only with this label, as name=value.")] = None,
     text: Annotated[str | None, typer.Option(help="Only with this text in key, labels or data.")] = None,
     hours: Annotated[
-        float | None, typer.Option("--in-state-for", min=0, help="Only so many hours in its state.")
+        float | None, typer.Option("--in-state-for", min=0, max=876_000, help="Only so many hours in its state.")
     ] = None,
     paused: Annotated[bool, typer.Option("--paused", help="Only paused ones.")] = False,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only unfinished ones.")] = False,
