@@ -33,8 +33,8 @@ WIDE = {
 }
 """Pages on a screen, light; the first also dark."""
 SMALL = {"phone": "/ui/reviews?review={parcel}"}
-FILLED = 240.0
-"""Seconds after which the demo has something on every page."""
+PATIENCE, SETTLED = 240.0, 40.0
+"""Seconds until the demo must have something for every page, and seconds in which it goes on after that."""
 COLOURS = 128
 """Colours of an image: pages have few, and its file is a third as large."""
 
@@ -42,7 +42,7 @@ COLOURS = 128
 async def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="il-shots-"))
     with subprocess.Popen(
-        [sys.executable, "-m", "interlock", "up", "--port", "8489", "--data", str(folder)],
+        [sys.executable, "-m", "interlock", "up", "--port", "0", "--data", str(folder)],
         env={**os.environ, "INTERLOCK_TOKEN": TOKEN},
         stdout=subprocess.PIPE,
         text=True,
@@ -58,16 +58,17 @@ async def _take(service: subprocess.Popen[str], folder: Path) -> None:
     assert service.stdout is not None
     url = next(found[0] for line in service.stdout if (found := re.search(r"http://127.0.0.1:\d+", line)))
     link = _login_link(folder, url)
-    time.sleep(FILLED)
     with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as api:
-        known = {
-            "contract": _instance(api, "contract", "review_required"),
-            "application": _instance(api, "application", "requires_review"),
-            "session": _instance(api, "session", "needs_review"),
-            "parcel": api.get("/api/reviews?machine=parcel&limit=1").json()["reviews"][0]["id"],
-            "posting": api.get("/api/jobs/postings?state=matched&limit=1").json()["postings"][0]["id"],
-        }
+        deadline = time.monotonic() + PATIENCE
+        while (known := _known(api)) is None:
+            if time.monotonic() > deadline:
+                raise SystemExit(f"the demo has not something for every page after {PATIENCE:.0f} s")
+            time.sleep(2)
+        time.sleep(SETTLED)
+        known = _known(api) or known
     TARGET.mkdir(parents=True, exist_ok=True)
+    for old in TARGET.glob("*.png"):
+        old.unlink()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         context = await browser.new_context()
@@ -88,10 +89,22 @@ async def _take(service: subprocess.Popen[str], folder: Path) -> None:
         await browser.close()
 
 
-def _instance(api: httpx2.Client, machine: str, state: str) -> str:
-    query = {"machine": machine, "state": state, "limit": "1"}
-    found: str = api.get("/api/instances", params=query).json()["instances"][0]["id"]
-    return found
+def _known(api: httpx2.Client) -> dict[str, str] | None:
+    """What the pages show, by name; None while the demo has not all of it."""
+    known = {
+        "contract": _first(api, "instances", machine="contract", state="review_required"),
+        "application": _first(api, "instances", machine="application", state="requires_review"),
+        "session": _first(api, "instances", machine="session", state="needs_review"),
+        "parcel": _first(api, "reviews", machine="parcel"),
+        "posting": _first(api, "jobs/postings", state="matched"),
+    }
+    return {name: one for name, one in known.items() if one} if all(known.values()) else None
+
+
+def _first(api: httpx2.Client, path: str, **query: str) -> str | None:
+    answer = api.get(f"/api/{path}", params={**query, "limit": "1"})
+    found = answer.json().get(path.rpartition("/")[2], []) if answer.status_code == httpx2.codes.OK else []
+    return str(found[0]["id"]) if found else None
 
 
 def _keep(shot: bytes, path: Path) -> None:

@@ -58,6 +58,24 @@ def test_list_filters_and_counts(post: tuple[Path, str]) -> None:
     assert ([i["key"] for i in rest["instances"]], rest["next"]) == (["Go"], None)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("instance", "list", "--machine", "nope"), "there is no machine 'nope'; there are: application, company"),
+        (("instance", "list", "--machine", "letter", "--state", "x"), "letter has no state 'x'; there are: writing"),
+        (("review", "list", "--machine", "nope"), "there is no machine 'nope'"),
+        (("dead-letter", "list", "--machine", "nope"), "there is no machine 'nope'"),
+        (("export", "--machine", "nope"), "there is no machine 'nope'"),
+        (("outbox", "list", "--status", "lost"), "'lost' is not a status of messages; there are waiting"),
+        (("audit", "actions", "--from", "nope"), "'nope' is not a day; write it as 2026-01-31"),
+        (("instance", "list", "--in-state-for", "1e999"), "is too large; use 876000 or less"),
+    ],
+)
+def test_a_filter_that_cannot_match_is_named(post: tuple[Path, str], arguments: tuple[str, ...], message: str) -> None:
+    code, text = said(post, *arguments)
+    assert (code > 0, message in text) == (True, True), text
+
+
 def test_the_table_keeps_ids_whole_and_control_characters_out(post: tuple[Path, str]) -> None:
     code, text = said(post, "instance", "list")
     assert code == 0

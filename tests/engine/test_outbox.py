@@ -289,7 +289,11 @@ def test_pages_are_filtered_by_status_channel_and_workspace(trial: Trial) -> Non
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"limit": 0}, "1 to 500 rows, not 0"), ({"limit": 501}, "not 501"), ({"status": "lost"}, "never 'lost'")],
+    [
+        ({"limit": 0}, "1 to 500 rows, not 0"),
+        ({"limit": 501}, "not 501"),
+        ({"status": "lost"}, "'lost' is not a status of messages"),
+    ],
 )
 def test_a_page_that_cannot_be_is_refused(trial: Trial, options: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidData, match=message):

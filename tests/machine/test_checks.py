@@ -141,7 +141,7 @@ UNKNOWN: list[tuple[dict[str, Any], str]] = [
     ),
     ({"limits": [Window("day", "{colour}", 2, HOUR)]}, "limit 'day' reads field 'colour', which Order does not have"),
     ({"limits": [Window("day", "all", "colour", HOUR)]}, "limit 'day' reads field 'colour', which Order does not have"),
-    ({"stage": "step"}, "stage 'step' is no field of Order"),
+    ({"stage": "step"}, "stage 'step' is not a field of Order"),
     ({"cancel": "lost"}, f"cancel names state 'lost'; {THERE_ARE}"),
 ]
 

@@ -92,7 +92,8 @@ def _said(error: typer.BadParameter) -> str:
         case ["less", _, "than_equal"]:
             return f"{given} is too large; use {limits['le']:g} or less"
     if first["type"] == "value_error":
-        return str(limits["error"])
+        said = str(limits["error"])
+        return f"{given!r} is not a day; write it as 2026-01-31" if "does not match the formats" in said else said
     return f"{given!r}: {first['msg'].replace('Input should', 'it should')}"
 
 

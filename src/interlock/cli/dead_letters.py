@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, check_state, id_of, opened
 from interlock.console.printing import As, Json, as_json, clean, login, table, when
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def list_(
     """List open dead letters, newest first."""
     with opened(database, apps) as engine:
         found = engine.dead_letters.find(_filter(machine, fingerprint, error), limit=limit)
+        if machine is not None and not found:
+            check_state(engine, machine)
     if in_json:
         as_json([asdict(letter) for letter in found])
         return

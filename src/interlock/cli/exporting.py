@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, check_state, opened
 from interlock.console.printing import described
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def export(
         Progress(console=Console(stderr=True), transient=True) as progress,
     ):
         total = engine.count(where)
+        if machine is not None and not total.n:
+            check_state(engine, machine, state)
         bar = progress.add_task("exporting", total=total.n if total.exact else None)
         done, after = 0, None
         write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)

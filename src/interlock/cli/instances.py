@@ -10,7 +10,7 @@ import typer
 
 from interlock.cli import instance_parts
 from interlock.cli.users import by, require_workspace
-from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, json_object, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, check_state, id_of, json_object, opened
 from interlock.console.printing import As, Json, as_json, described, login, table, when
 
 if TYPE_CHECKING:
@@ -59,8 +59,10 @@ def list_(
         text=text,
     )
     with opened(database, apps) as engine:
-        page = engine.page(where, after=after, limit=limit)
         total = engine.count(where)
+        if machine is not None and not total.n:
+            check_state(engine, machine, state)
+        page = engine.page(where, after=after, limit=limit)
     if in_json:
         shown = [described(i) for i in page.instances]
         following = str(page.next) if page.next else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Database, id_of, json_object, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Database, check_state, id_of, json_object, opened
 from interlock.console.printing import As, Json, as_json, clean, login, table, when
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def list_(
         only = id_of(engine, "instance", instance) if instance is not None else None
         wanted = reviews.ReviewFilter(instance_id=only, machine=machine, of_person=person, unassigned=unassigned)
         found = engine.read(lambda conn: reviews.waiting(conn, wanted, limit=limit))
+        if machine is not None and not found:
+            check_state(engine, machine)
     if in_json:
         as_json([asdict(review) for review in found])
         return

@@ -94,6 +94,15 @@ def id_of(engine: Engine, kind: Named, given: str) -> UUID:
     return engine.read(lambda conn: short_ids.find(conn, kind, given))
 
 
+def check_state(engine: Engine, machine: str, state: str | None = None) -> None:
+    """Raise an error that names a machine or state that there is not, for a filter that found nothing."""
+    from interlock.engine import InvalidData
+
+    states = engine.registry[machine].states
+    if state is not None and state not in states:
+        raise InvalidData(f"{machine} has no state {state!r}; there are: {', '.join(states)}")
+
+
 def json_object(given: str, option: str) -> dict[str, Any]:
     """The JSON object that an option has. Raises InvalidData with what was given."""
     import json

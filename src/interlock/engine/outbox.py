@@ -315,7 +315,7 @@ def page(
     if not 1 <= limit <= BIGGEST_PAGE:
         raise InvalidData(f"a page has 1 to {BIGGEST_PAGE} rows, not {limit}")
     if status is not None and status not in STATUSES:
-        raise InvalidData(f"a message is {', '.join(STATUSES)}, never {status!r}")
+        raise InvalidData(f"{status!r} is not a status of messages; there are {', '.join(STATUSES)}")
     query = sa.select(O).order_by(O.c.id.desc()).limit(limit + 1)
     for column, value in ((O.c.channel, channel), (O.c.instance_id, instance_id), (O.c.status, status)):
         if value is not None:

@@ -126,7 +126,7 @@ def _unknown(machine: Machine) -> list[str]:
     if machine.created_through is not None and not machine.created_through.strip():
         problems.append("unknown: created_through is empty; name the endpoint or the command that creates instances")
     if machine.stage and machine.data and machine.stage not in machine.data.model_fields:
-        problems.append(f"unknown: stage {machine.stage!r} is no field of {machine.data.__name__}")
+        problems.append(f"unknown: stage {machine.stage!r} is not a field of {machine.data.__name__}")
     return problems
 
 

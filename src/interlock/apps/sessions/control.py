@@ -144,6 +144,9 @@ def _known_repo(unit: Unit, name: str) -> str:
     repos = settings_in(unit.setting("sessions")).repos
     if not name and len(repos) == 1:
         return str(next(iter(repos)))
+    if not name:
+        known = ", ".join(sorted(repos)) or "none yet; add one to the configuration"
+        raise InvalidData(f"name a repository; [sessions.repos] has {known}")
     if name not in repos:
         known = ", ".join(sorted(repos)) or "none"
         raise InvalidData(

@@ -201,7 +201,7 @@ def _verify(place: str, text: bytes, record: Any, store: Store | None) -> replay
         leave = [_row(row, ("last_hash", "export_digest")) for row in record.get("purge", ())]
         found = verifying.verify_rows(instance, instance_id, rows, leave, _beside(record))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return replaying.Verdict(1, 0, (f"{place}: it is no line of an archive ({type(error).__name__}: {error})",))
+        return replaying.Verdict(1, 0, (f"{place}: it is not a line of an archive ({type(error).__name__}: {error})",))
     if store is not None:
         found += store.read(lambda conn: _remembered(conn, instance_id, text))
     return replaying.Verdict(1, len(rows), tuple(f"{place}: {problem}" for problem in found))

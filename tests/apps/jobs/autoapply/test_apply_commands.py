@@ -51,6 +51,9 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         assert json.loads((tmp_path / "all.json").read_text())
         assert run("export", "all.txt").code == 1
         assert run("withdraw", str(UUID(int=1))).code == 1
+        assert json.loads(run("status", str(other)[-8:], "--json").out)["id"] == str(other)
+        assert "is not a status of applications" in run("status", "--status", "nope").err
+        assert "name the file, too" in run("rules", "--id", rule["id"]).err
 
 
 def test_a_time_without_an_offset_is_one_of_the_seekers_time_zone(tmp_path: Path, sqlite_url: str) -> None:
@@ -70,4 +73,4 @@ def test_a_time_without_an_offset_is_one_of_the_seekers_time_zone(tmp_path: Path
         assert run("schedule", str(it), "now").code == 0
         assert applicant.trial.data(it)["scheduled_for"] is None
         wrong = run("schedule", str(it), "tomorrow")
-        assert (wrong.code, "is no time" in wrong.err) == (1, True)
+        assert (wrong.code, "is not a time" in wrong.err) == (1, True)

@@ -139,10 +139,10 @@ def test_a_listing_with_its_data_is_not_scraped(api: Api, name: str) -> None:
 
 WRONG_BODIES: list[tuple[str, dict[str, Any], str]] = [
     ("companies", {}, "give it a name or a website"),
-    ("companies", {"website": "ftp://kind.example"}, "'ftp://kind.example' is no web address"),
+    ("companies", {"website": "ftp://kind.example"}, "'ftp://kind.example' is not a web address"),
     ("companies", {"name": "K", "site": "x"}, "Extra inputs"),
-    ("sources", {"url": "https://kind.example", "type_hint": "fax"}, "'fax' is no kind of source; use auto"),
-    ("sources", {"url": "javascript:alert(1)"}, "is no web address"),
+    ("sources", {"url": "https://kind.example", "type_hint": "fax"}, "'fax' is not a kind of source; use auto"),
+    ("sources", {"url": "javascript:alert(1)"}, "is not a web address"),
     ("sources", {"url": "https://kind.example", "config": {"a": 1}}, "type_hint 'auto' takes none"),
     ("sources", {"url": "https://k.example", "type_hint": "html", "config": {"selectors": 1}}, "config: "),
     ("sources", {}, "Field required"),

@@ -50,7 +50,7 @@ def test_add_says_what_it_took_the_address_for(shell: Shell) -> None:
 
 
 REFUSED = [
-    (["add", "two words"], "'two words' is no web address"),
+    (["add", "two words"], "'two words' is not a web address"),
     (["add", "kind.example", "--as", "fax"], "--as 'fax' is none of company, source, listing"),
     (["list", "--state", "good"], "state 'good' is none of new"),
     (["list", "--after", "x"], "take it from `next`"),

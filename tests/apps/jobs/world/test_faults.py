@@ -145,7 +145,7 @@ def test_the_large_boards_have_an_id_for_each_opening(name: str, many: int) -> N
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ({"fault": "earthquake"}, "'earthquake' is no fault; there are not_found"),
+        ({"fault": "earthquake"}, "'earthquake' is not a fault; there are not_found"),
         ({"fault": "404", "path": "x"}, "path"),
         ({"fault": "404", "times": 0}, "times"),
         ({}, "fault"),

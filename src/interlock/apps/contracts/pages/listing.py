@@ -55,7 +55,7 @@ async def contracts(
 
 def wanted_of(q: str, shown: str, vertical: str) -> lists.Filter:
     if shown not in lists.SHOWS:
-        raise BadRequest(f"{shown!r} is no list of contracts; there are {', '.join(filter(None, lists.SHOWS))}")
+        raise BadRequest(f"{shown!r} is not a list of contracts; there are {', '.join(filter(None, lists.SHOWS))}")
     return lists.Filter(q, shown, vertical)
 
 

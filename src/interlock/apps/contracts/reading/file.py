@@ -77,7 +77,7 @@ def media_type(data: bytes, filename: str = "", limits: Limits = DEFAULT) -> str
         if data.startswith(magic) or (magic.startswith(b"<") and head.startswith(magic)):
             raise UnsupportedType(f"{name} is {what}; send a PDF, DOCX or text file")
     if data.startswith(_PROGRAMS):
-        raise NotADocument(f"{name} is no document; send a PDF, DOCX or text file")
+        raise NotADocument(f"{name} is not a document; send a PDF, DOCX or text file")
     return "text/plain"
 
 

@@ -270,7 +270,7 @@ def answer(unit: Unit, workspace: str, application_id: UUID, given: Sequence[Giv
     for one in given:
         question = asked.get(one.key)
         if question is None:
-            raise InvalidData(f"{one.key[:80]!r} is no question of this form; it has {', '.join(asked)}")
+            raise InvalidData(f"{one.key[:80]!r} is not a question of this form; it has {', '.join(asked)}")
         try:
             saved = save(question.question, one.value, context, one.scope)
         except AnswerError as error:

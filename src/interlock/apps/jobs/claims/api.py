@@ -225,7 +225,7 @@ def _cursor(text: str | None) -> UUID | None:
     try:
         return UUID(text) if text else None
     except ValueError:
-        raise BadRequest(f"cursor {text!r} is none; take it from `next` of the page before", status=400) from None
+        raise BadRequest(f"{text!r} is not a cursor; take it from `next` of the page before", status=400) from None
 
 
 def _runs(conn: sa.Connection, workspace: str, job_id: str, board: str | None) -> RunsOut:

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from interlock.apps.jobs.commands.database import Workspace, settings_of
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, id_of, opened
 from interlock.console.printing import Json, as_json, short, table, when
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ app = typer.Typer(
     help="Applications for jobs: see what waits for you, approve, reject, pause, resume, withdraw.",
     no_args_is_help=True,
 )
-Application = Annotated[str, typer.Argument(help="The application's id.")]
+Application = Annotated[str, typer.Argument(help="The application's id, or the end of it.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept in the history.")]
 Rule = Annotated[str | None, typer.Option("--rule", help="A rule's id: it and its applications.")]
 All = Annotated[bool, typer.Option("--all", help="Everything.")]
@@ -34,7 +34,7 @@ All = Annotated[bool, typer.Option("--all", help="Everything.")]
 
 @app.command()
 def status(
-    application: Annotated[str | None, typer.Argument(help="One application, with its log.")] = None,
+    application: Annotated[str | None, typer.Argument(help="One application's id, or the end of it.")] = None,
     state: Annotated[list[str] | None, typer.Option("--status", help="Only these; may be given several times.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many.")] = 50,
     workspace: Workspace = "default",
@@ -47,11 +47,16 @@ def status(
     settings_of(config, database)
     from interlock.apps.jobs.autoapply import details
     from interlock.apps.jobs.autoapply.api.answers import ApplicationOut, LogOut, WholeApplicationOut
+    from interlock.apps.jobs.autoapply.planned import planned
     from interlock.apps.jobs.autoapply.records import applications, logs, seekers
+    from interlock.engine import InvalidData
 
+    for one in state or ():
+        if one not in planned.states:
+            raise InvalidData(f"{one!r} is not a status of applications; there are: {', '.join(planned.states)}")
     with opened(database, apps, config) as engine:
         if application is not None:
-            it = _id(application)
+            it = id_of(engine, "instance", application)
             found = engine.read(lambda conn: details.whole(conn, workspace, it))
             rows = engine.read(lambda conn: logs.page(conn, workspace, application=it, limit=500))[::-1]
             shown = WholeApplicationOut.whole(found.row, found.item, found.files, found.outdated)
@@ -131,11 +136,9 @@ def schedule(
 
     with opened(database, apps, config) as engine:
         engine.core.register()
-        when_ = _time(engine, workspace, at)
+        when_, it = _time(engine, workspace, at), id_of(engine, "instance", application)
         made = engine.write(
-            lambda unit: scheduling.schedule(
-                unit, workspace, _id(application), when_, _me(), packet_hash=packet, reason=reason
-            ),
+            lambda unit: scheduling.schedule(unit, workspace, it, when_, _me(), packet_hash=packet, reason=reason),
             name="fire",
         )
         typer.echo(f"application {made.id} is {made.state}{f', to be sent at {when_}' if when_ else ''}")
@@ -151,7 +154,7 @@ def _time(engine: Engine, workspace: str, text: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidData(f"{text[:40]!r} is no time; write it as 2026-12-01T08:30, or now") from None
+        raise InvalidData(f"{text[:40]!r} is not a time; write it as 2026-12-01T08:30, or now") from None
     found = engine.read(lambda conn: profiles.find(conn, workspace))
     zone = found.profile.time_zone if found is not None and found.profile.time_zone else "UTC"
     return at if at.tzinfo is not None else at.replace(tzinfo=ZoneInfo(zone))
@@ -185,7 +188,7 @@ def withdraw(
 
 @app.command()
 def pause(
-    application: Annotated[str | None, typer.Argument(help="The application's id.")] = None,
+    application: Annotated[str | None, typer.Argument(help="The application's id, or the end of it.")] = None,
     rule: Rule = None,
     everything: All = False,
     reason: Reason = "",
@@ -200,7 +203,7 @@ def pause(
 
 @app.command()
 def resume(
-    application: Annotated[str | None, typer.Argument(help="The application's id.")] = None,
+    application: Annotated[str | None, typer.Argument(help="The application's id, or the end of it.")] = None,
     rule: Rule = None,
     everything: All = False,
     reason: Reason = "",
@@ -236,6 +239,8 @@ def rules(
     from interlock.engine import InvalidData
 
     wanted = None
+    if id is not None and file is None:
+        raise InvalidData("--id replaces a rule by one in a file; name the file, too")
     if file is not None:
         try:
             given = yaml.safe_load(file.read_text("utf-8"))
@@ -245,9 +250,9 @@ def rules(
 
     def change(unit: Unit, actor: Actor) -> None:
         if delete is not None:
-            stored.delete(unit, workspace, _id(delete), actor.name)
+            stored.delete(unit, workspace, _rule_id(delete), actor.name)
         if wanted is not None and id is not None:
-            rule_changes.replace(unit, workspace, _id(id), wanted, actor)
+            rule_changes.replace(unit, workspace, _rule_id(id), wanted, actor)
         elif wanted is not None:
             rule_changes.add(unit, workspace, wanted, actor)
 
@@ -313,13 +318,13 @@ def export(
 # -- what they share
 
 
-def _id(text: str) -> UUID:
+def _rule_id(text: str) -> UUID:
     from interlock.engine import NotFound
 
     try:
         return UUID(text)
     except ValueError:
-        raise NotFound(f"{text[:80]!r} is no id; `interlock apply status` shows them") from None
+        raise NotFound(f"{text[:80]!r} is not a rule id; give the whole id: interlock apply rules --json") from None
 
 
 def _me() -> Actor:
@@ -346,9 +351,8 @@ def _act(
     do: Callable[..., Instance] = getattr(deciding, verb)
     with opened(database, apps, config) as engine:
         engine.core.register()
-        made = engine.write(
-            lambda unit: do(unit, workspace, _id(application), actor=_me(), reason=reason, **more), name="fire"
-        )
+        it = id_of(engine, "instance", application)
+        made = engine.write(lambda unit: do(unit, workspace, it, actor=_me(), reason=reason, **more), name="fire")
         state = "approved, and is sent" if verb == "approve" else made.state
         typer.echo(f"application {made.id} is {state}")
 
@@ -377,7 +381,7 @@ def _many(
     def do(unit: Unit) -> deciding.Changed:
         if rule is not None:
             of_rule = deciding.pause_rule if verb == "pause" else deciding.resume_rule
-            return of_rule(unit, workspace, _id(rule), _me(), reason=reason)
+            return of_rule(unit, workspace, _rule_id(rule), _me(), reason=reason)
         of_all = deciding.pause_all if verb == "pause" else deciding.resume_all
         return of_all(unit, workspace, _me(), reason=reason)
 

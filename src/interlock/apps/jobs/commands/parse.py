@@ -49,7 +49,7 @@ def parse(
         adapter = adapter_of(kind, _configuration(settings) if settings else None)
         board = adapter.detect(url) if url and kind in SYSTEMS else None
         if url and board is None and kind in SYSTEMS:
-            raise InterlockError(f"{url} is no address of {kind}")
+            raise InterlockError(f"{url} is not an address of {kind}")
         found = adapter.parse(answer, board, recorded)
     if in_json:
         as_json(_parsed(kind, found))
@@ -106,7 +106,7 @@ def moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InterlockError(f"{text!r} is no moment in ISO 8601, such as 2026-08-10T12:00:00Z") from None
+        raise InterlockError(f"{text!r} is not a moment in ISO 8601, such as 2026-08-10T12:00:00Z") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -111,7 +111,7 @@ def _read(question: Question, answer: str, before: Any) -> Any:
             try:
                 return float(answer.replace(",", "."))
             except ValueError:
-                raise ProfileError(f"{answer!r} is no number") from None
+                raise ProfileError(f"{answer!r} is not a number") from None
         case "choice":
             if answer.lower() not in ("yes", "no", "y", "n"):
                 raise ProfileError(f"{answer!r} is neither yes nor no")
@@ -131,7 +131,7 @@ def _salary(answer: str) -> dict[str, Any]:
     )
     digits = re.sub(r"[., ]", "", found[1]) if found else ""
     if found is None or not digits:
-        raise ProfileError(f"{answer!r} is no pay; write it as 140000 USD year")
+        raise ProfileError(f"{answer!r} is not an amount; write it as 140000 USD year")
     return {
         "min": int(digits) * (1000 if found[2] else 1),
         "currency": found[3].upper(),

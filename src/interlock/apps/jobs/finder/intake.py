@@ -60,7 +60,7 @@ def add_company(unit: Unit, workspace: str, name: str, website: str | None, acto
     named = _text(name) or registered_domain(address) or ""
     key = companies.site_key(address) or company_key(named)
     if key is None:
-        raise InvalidData(f"{name!r} is no name of a company; give it a name or a website")
+        raise InvalidData(f"{name!r} is not a name of a company; give it a name or a website")
     data = {"url": address or "", "website": address or "", "company_name": named}
     return _item(unit, company, workspace, key, data, actor)
 
@@ -82,7 +82,7 @@ def add_source(
     address = _address(url, "the url")
     hint = HINTS.get(type_hint.lower(), type_hint.lower())
     if hint != "auto" and hint not in KINDS:
-        raise InvalidData(f"{type_hint!r} is no kind of source; use auto, {', '.join(KINDS)}")
+        raise InvalidData(f"{type_hint!r} is not a kind of source; use auto, {', '.join(KINDS)}")
     board = detect(address, _private_hosts(unit))
     if config:
         _check_config(hint, address, config)
@@ -349,7 +349,7 @@ def _address(url: str, what: str) -> str:
     text = url.strip()
     whole = text if "://" in text else f"https://{text}"
     if canonical_url(whole) is None:
-        raise InvalidData(f"{what} {url!r} is no web address; write it as https://example.com/jobs")
+        raise InvalidData(f"{what} {url!r} is not a web address; write it as https://example.com/jobs")
     return whole
 
 

@@ -33,7 +33,7 @@ def recognise(text: str, private_hosts: Collection[str] = ()) -> Recognised:
     url = text.strip() if "://" in text else f"https://{text.strip()}"
     canonical = canonical_url(url)
     if canonical is None:
-        raise InvalidData(f"{text!r} is no web address; write it as https://example.com")
+        raise InvalidData(f"{text!r} is not a web address; write it as https://example.com")
     board = detect(url, private_hosts)
     if board is not None and board.external_id is not None:
         return Recognised("listing", url, f"it names a posting on {board.ats}")

@@ -48,7 +48,7 @@ def _known(name: str) -> str:
     plain = "_".join(re.findall(r"[a-z0-9]+", name.lower()))
     found = ALIASES.get(plain, plain)
     if found not in FAULTS:
-        raise ValueError(f"{name!r} is no fault; there are {', '.join(FAULTS)}")
+        raise ValueError(f"{name!r} is not a fault; there are {', '.join(FAULTS)}")
     return found
 
 

@@ -54,7 +54,7 @@ class AttachmentBody(Body):
         try:
             return File(self.name, self.media_type, base64.b64decode(self.content_base64 or "", validate=True))
         except (binascii.Error, ValueError):
-            raise BadRequest(f"the content of the attachment {self.name[:80]!r} is no base64") from None
+            raise BadRequest(f"the content of the attachment {self.name[:80]!r} is not base64") from None
 
 
 class PromptPart(Body):

@@ -94,7 +94,7 @@ def _parsed(given: str | None) -> tuple[int, int] | None:
         return None
     number, _, seq = given.partition(".")
     if not (number.isascii() and number.isdigit() and seq.isascii() and seq.isdigit() and len(given) <= 30):
-        raise BadRequest(f"after: {given[:40]!r} is no position; it is the id of an event, such as 1.27")
+        raise BadRequest(f"after: {given[:40]!r} is not a position; it is the id of an event, such as 1.27")
     return int(number), int(seq)
 
 

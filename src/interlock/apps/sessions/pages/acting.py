@@ -134,7 +134,7 @@ async def force(form: Posted, id: Id) -> Response:
     if not reason:
         raise BadRequest("say why the session is moved by force; the history keeps the reason")
     if to not in STATUS_WORDS:
-        raise BadRequest(f"{to[:40]!r} is no status of a session; there are {', '.join(STATUS_WORDS)}")
+        raise BadRequest(f"{to[:40]!r} is not a status of a session; there are {', '.join(STATUS_WORDS)}")
 
     def job(unit: Unit) -> Done:
         instance = locked(unit, id, who, FORCE)
@@ -148,4 +148,4 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadRequest(f"{text[:60]!r} is no prompt; load the page again") from None
+        raise BadRequest(f"{text[:60]!r} is not a prompt; load the page again") from None

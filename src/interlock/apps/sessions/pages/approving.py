@@ -95,7 +95,7 @@ async def answer(form: Posted, id: Annotated[UUID, Path()], review: Annotated[UU
     """Allow the call, allow it with another input, or deny it."""
     who, chosen = form.v.who, form["decision"]
     if chosen not in {ALLOW, CHANGED, DENY}:
-        raise BadRequest(f"{chosen[:40]!r} is no answer; there are {ALLOW}, {CHANGED} and {DENY}")
+        raise BadRequest(f"{chosen[:40]!r} is not an answer; there are {ALLOW}, {CHANGED} and {DENY}")
     changed = form.get("changed_input").strip() if chosen == CHANGED else ""
     if chosen == CHANGED and not changed:
         raise BadRequest("the changed input is empty; write the whole input as JSON, or allow the call as it is")

@@ -47,7 +47,7 @@ async def letters_page(
     after: Annotated[UUID | None, Query()] = None,
 ) -> Response:
     if status not in STATUSES:
-        raise BadRequest(f"{status[:40]!r} is no status of a dead letter; there are {', '.join(STATUSES)}")
+        raise BadRequest(f"{status[:40]!r} is not a status of a dead letter; there are {', '.join(STATUSES)}")
     places = frozenset(one for one in v.workspaces if any(v.may("read", one, machine) for machine in MACHINES))
 
     def read(conn: sa.Connection) -> list[Stuck]:

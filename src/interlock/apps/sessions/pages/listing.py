@@ -85,7 +85,7 @@ async def list_sessions(
     after: Cursor = None,
 ) -> Response:
     if shown not in SHOWS:
-        raise BadRequest(f"{shown[:40]!r} is no list of sessions; there are {', '.join(SHOWS)}")
+        raise BadRequest(f"{shown[:40]!r} is not a list of sessions; there are {', '.join(SHOWS)}")
     if workspace:
         in_workspace(v.who, workspace)
         need(v.who, "read", workspace, MACHINE)

@@ -156,7 +156,7 @@ class TreeFiles:
     @staticmethod
     def _check(found: os.stat_result, path: str) -> None:
         if not stat.S_ISREG(found.st_mode):
-            raise ToolRefused(f"{path[:200]!r} is no regular file")
+            raise ToolRefused(f"{path[:200]!r} is not a regular file")
         if found.st_nlink > 1:
             raise ToolRefused(f"{path[:200]!r} has several names (hard links): copy it in the shell first")
 

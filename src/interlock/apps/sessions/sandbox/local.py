@@ -79,7 +79,7 @@ class LocalSandboxes:
     def item(self, name: str) -> dict[str, Any]:
         """The sandbox as an item of an allocator."""
         if not _ID.fullmatch(name):
-            raise InterlockError(f"{name!r} is no name of a sandbox: use a-z, 0-9, - and _")
+            raise InterlockError(f"{name!r} is not a name of a sandbox: use a-z, 0-9, - and _")
         arguments = ["-I", str(LAUNCHER), "interlock.apps.sessions.sandbox", str(self.root / name)]
         command = {"type": "stdio", "command": sys.executable, "args": arguments}
         return {

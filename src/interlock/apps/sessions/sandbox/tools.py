@@ -76,7 +76,7 @@ class Tools:
         """Lines of a text file, with their numbers."""
         content = self._files.read(path)
         if b"\0" in content[:8000]:
-            raise ToolRefused(f"{path[:200]!r} is no text")
+            raise ToolRefused(f"{path[:200]!r} is not text")
         every = content.decode("utf-8", "replace").splitlines()
         first = max(first_line, 1)
         shown = every[first - 1 : first - 1 + min(max(lines, 1), MAX_LINES)]

@@ -108,7 +108,7 @@ def test_contradictions_are_found() -> None:
 def test_what_a_form_does_not_take_is_not_saved() -> None:
     with pytest.raises(AnswerError, match="none of the form's options"):
         save(HEARD, "A dream", FORM)
-    with pytest.raises(AnswerError, match="is no number"):
+    with pytest.raises(AnswerError, match="is not a number"):
         save(ask("How many boats?", "number"), "many", FORM)
     with pytest.raises(AnswerError, match="no label"):
         save(ask(None), "x", FORM)

@@ -72,12 +72,12 @@ def test_dates_are_read_and_never_guessed(said: str, day_first: bool | None, wan
         ("GmbH & Co,,2026-03-01", "neither an address nor a title"),
         ("A Boat,Cook,", "the date is missing"),
         ("A Boat,Cook,03/04/2026", "may be two days"),
-        ("A Boat,Cook,31.02.2026", "is no date"),
+        ("A Boat,Cook,31.02.2026", "is not a date"),
         ("A Boat,Cook,2027-01-01", "has not come yet"),
         ("A Boat,Cook,01.01.1970", "too long ago"),
-        ("A Boat,Cook,soon", "is no date"),
+        ("A Boat,Cook,soon", "is not a date"),
         ("A Boat,Cook,2026-03-01,Wishlist", "nothing was sent"),
-        ("Indeed,Cook,2026-03-01", "is no company"),
+        ("Indeed,Cook,2026-03-01", "is not a company"),
     ],
 )
 def test_a_bad_row_is_named_and_the_others_are_read(row: str, reason: str) -> None:

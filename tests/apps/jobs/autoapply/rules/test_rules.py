@@ -167,7 +167,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"max_applications_per_week": 0}, "max_applications_per_week: "),
     ({"skills": ["Python"], "min_skills": 2}, "name more or ask less"),
     ({"companies": ["Acme Inc"], "excluded_companies": ["ACME"]}, "both have acme"),
-    ({"companies": ["!"]}, "is no company's name"),
+    ({"companies": ["!"]}, "is not a company's name"),
     ({"salary": {"min": 0, "currency": "USD"}}, "salary.min: "),
 ]
 

@@ -72,5 +72,5 @@ async def test_what_is_no_page_needs_no_browser(client: Made, site: Site) -> Non
 
 async def test_a_missing_chromium_is_one_line(client: Made, site: Site) -> None:
     site.routes["/"] = answer("<p>x", content_type="text/html")
-    with pytest.raises(NoBrowser, match=r"^/nowhere is no program; correct \[jobs\] browser$"):
+    with pytest.raises(NoBrowser, match=r"^/nowhere is not a program; correct \[jobs\] browser$"):
         await Renderer(client(), JobsSettings(browser=Path("/nowhere"))).fetch(Request(HERE, headers=PAGE))

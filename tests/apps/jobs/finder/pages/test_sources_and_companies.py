@@ -120,7 +120,7 @@ def test_a_source_is_added_by_its_address_and_a_wrong_address_is_refused(finder:
     assert "Added: the address is looked at now" in after.text
     refused = finder.site.send("/ui/jobs/sources", "/ui/jobs/sources", {"url": "ftp://boards.example"})
     assert refused.status_code == 422
-    assert "is no web address" in unescape(refused.text)
+    assert "is not a web address" in unescape(refused.text)
 
 
 def test_an_address_that_no_source_shows_can_be_added_from_why_not(finder: Finder) -> None:

@@ -44,10 +44,10 @@ def fit(question: Question, value: Value, context: FormContext) -> Fitted:
         return Fitted(said) if said is not None else Fitted(None, f"{value!r} is neither yes nor no")
     if question.type == "number":
         number = read_number(value)
-        return Fitted(number) if number is not None else Fitted(None, f"{value!r} is no number")
+        return Fitted(number) if number is not None else Fitted(None, f"{value!r} is not a number")
     if question.type == "date":
         found = read_date(value) if isinstance(value, str) else None
-        return Fitted(found.isoformat()) if found else Fitted(None, f"{value!r} is no date that has one meaning")
+        return Fitted(found.isoformat()) if found else Fitted(None, f"{value!r} is not a date that has one meaning")
     if isinstance(value, bool):
         german = context.language == "de"
         return _text(question, ("Ja" if value else "Nein") if german else ("Yes" if value else "No"))

@@ -64,7 +64,7 @@ async def list_applications(
     place = readable_workspace(who, workspace)
     for one in status or ():
         if one not in STATUSES:
-            raise BadRequest(f"{one[:50]!r} is no status; there are {', '.join(sorted(STATUSES))}")
+            raise BadRequest(f"{one[:50]!r} is not a status; there are {', '.join(sorted(STATUSES))}")
 
     def read(conn: sa.Connection) -> ApplicationsOut:
         rows = applications.page(

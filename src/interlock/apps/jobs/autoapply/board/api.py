@@ -299,4 +299,4 @@ def _cursor(text: str | None) -> tuple[Micros, UUID] | None:
         at, _, ident = base64.urlsafe_b64decode(text).decode().partition("|")
         return int(at), UUID(ident)
     except (ValueError, binascii.Error):
-        raise BadRequest(f"after={text[:50]!r} is no cursor; use `next` of the page before") from None
+        raise BadRequest(f"after={text[:50]!r} is not a cursor; use `next` of the page before") from None

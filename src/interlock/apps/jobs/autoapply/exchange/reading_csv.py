@@ -187,11 +187,11 @@ def _row(line: int, said: Mapping[Column, str], now: datetime, day_first: bool |
     remarks = []
     company, title = clean(said["company"], 200), clean(said.get("title", ""), 300)
     if company_key(company) is None:
-        raise ValueError(f"{company!r} is no company" if company else "the company is missing")
+        raise ValueError(f"{company!r} is not a company" if company else "the company is missing")
     given = said.get("url", "").strip()
     url = canonical_url(given) if given else None
     if given and url is None:
-        remarks.append(f"{clean(given, 60)!r} is no address")
+        remarks.append(f"{clean(given, 60)!r} is not an address")
     if url is None and not title_key(title):
         raise ValueError("neither an address nor a title; one of them must say which job it was")
     applied = _date(said["date"], day_first)
@@ -242,14 +242,14 @@ def _worded(said: str) -> date:
             return datetime.strptime(said.replace(".", ""), form).date()  # noqa: DTZ007 - a day has no zone
         except ValueError:
             continue
-    raise ValueError(f"{clean(said, 40)!r} is no date")
+    raise ValueError(f"{clean(said, 40)!r} is not a date")
 
 
 def _made(said: str, year: int, month: int, day: int) -> date:
     try:
         made = date(year, month, day)
     except ValueError:
-        raise ValueError(f"{said!r} is no date") from None
+        raise ValueError(f"{said!r} is not a date") from None
     if made.year < 1990:
         raise ValueError(f"{said!r} is too long ago")
     return made

@@ -52,7 +52,7 @@ async def forget(form: Posted) -> Response:
     try:
         id = UUID(form["answer"])
     except ValueError:
-        raise BadRequest(f"{form['answer'][:60]!r} is no id; load the page again") from None
+        raise BadRequest(f"{form['answer'][:60]!r} is not an id; load the page again") from None
 
     def job(unit: Unit) -> Done:
         if not answers.forget(unit, workspace, id):

@@ -189,7 +189,7 @@ def _submitted(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reaso
 def _not_sent(unit: Unit, place: str, id: UUID, actor: Actor, form: Form, reason: str) -> Instance:
     kind = form["kind"]
     if kind not in list(FailureKind):
-        raise BadRequest(f"{kind[:40]!r} is no kind of failure; there are {', '.join(FailureKind)}")
+        raise BadRequest(f"{kind[:40]!r} is not a kind of failure; there are {', '.join(FailureKind)}")
     retry = form.get("retry") == "yes"
     return deciding.report(unit, place, id, "failed", actor, kind=kind, retry=retry, reason=reason)
 
@@ -276,7 +276,7 @@ def _given(form: Form) -> list[deciding.Given]:
         values = [one.strip() for one in form.many.get(f"value-{number}", ()) if one.strip()]
         scope = form.get(f"scope-{number}", Scope.EVERYWHERE.value)
         if scope not in SCOPES:
-            raise BadRequest(f"{scope[:40]!r} is no scope; there are {', '.join(SCOPES)}")
+            raise BadRequest(f"{scope[:40]!r} is not a scope; there are {', '.join(SCOPES)}")
         if values:
             found.append(deciding.Given(key, tuple(values) if len(values) > 1 else values[0], Scope(scope)))
     return found

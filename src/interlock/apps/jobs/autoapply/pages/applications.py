@@ -31,7 +31,7 @@ Text = Annotated[str, Query(max_length=200)]
 @router.get("/ui/jobs/applications")
 async def applications(v: Reader, workspace: Text = "", status: Text = "", q: Text = "", after: Text = "") -> Response:
     if status and status not in STATUSES:
-        raise BadRequest(f"{status[:50]!r} is no status; there are {', '.join(sorted(STATUSES))}")
+        raise BadRequest(f"{status[:50]!r} is not a status; there are {', '.join(sorted(STATUSES))}")
     place = _id(after) if after else None
 
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
@@ -87,4 +87,4 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadRequest(f"{text[:60]!r} is no id; load the page again") from None
+        raise BadRequest(f"{text[:60]!r} is not an id; load the page again") from None

@@ -238,4 +238,4 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadRequest(f"{text[:60]!r} is no id; load the page again") from None
+        raise BadRequest(f"{text[:60]!r} is not an id; load the page again") from None

@@ -84,7 +84,7 @@ async def import_past(form: PostedWithFiles) -> Response:
     if file is None or not file.content:
         raise BadRequest("no file is chosen; choose a CSV file with a header")
     if form.get("first") not in DAYS:
-        raise BadRequest(f"{form.get('first')[:40]!r} is no order of dates; there are day and month")
+        raise BadRequest(f"{form.get('first')[:40]!r} is not an order of dates; there are day and month")
     understood = await asyncio.to_thread(read_past, file.content, moment(v.now), day_first=DAYS[form.get("first")])
     if wanted == "preview":
         plan = await v.service.read(lambda conn: importing.plan(conn, workspace, understood))

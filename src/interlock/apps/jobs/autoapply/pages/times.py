@@ -24,7 +24,7 @@ def asked_time(conn: sa.Connection, workspace: str, text: str) -> Micros:
     try:
         given = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise BadRequest(f"{text[:40]!r} is no time; write it as 2026-05-20T14:30") from None
+        raise BadRequest(f"{text[:40]!r} is not a time; write it as 2026-05-20T14:30") from None
     if not 2000 <= given.year <= 2200:
         raise BadRequest(f"the year {given.year} is none that a date may have; write it as 2026-05-20T14:30")
     if given.tzinfo is None:

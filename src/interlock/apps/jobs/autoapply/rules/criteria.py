@@ -74,7 +74,7 @@ class ApplyRule(Part):
     def _companies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for one in value:
             if company_key(one) is None:
-                raise ValueError(f"{one!r} is no company's name; write it as postings do")
+                raise ValueError(f"{one!r} is not a company's name; write it as postings do")
         return value
 
     @field_validator("locations")
@@ -83,7 +83,7 @@ class ApplyRule(Part):
         for one in value:
             found = place(one)
             if not is_work_model(one) and not countries_in(one) and (found is None or not found.city):
-                raise ValueError(f"{one!r} is no place; write a city, a country, a region such as EU, or remote")
+                raise ValueError(f"{one!r} is not a place; write a city, a country, a region such as EU, or remote")
         return value
 
     @model_validator(mode="after")

@@ -73,7 +73,7 @@ class EmailDraft(Adapter):
 def email_draft(form: FilledForm, to: str) -> bytes:
     """The packet as a mail file (`.eml`) that mail programs open as a draft. Raises ValueError for a wrong address."""
     if not EMAIL.fullmatch(to) or not to.isascii():
-        raise ValueError(f"{to[:100]!r} is no mail address")
+        raise ValueError(f"{to[:100]!r} is not a mail address")
     answers = form.packet.answers
     mail = EmailMessage(policy=SMTP)
     mail["X-Unsent"] = "1"  # Outlook opens it for editing

@@ -42,7 +42,7 @@ def problems_of(form: FilledForm, *, most_file: int = MOST_FILE) -> tuple[Proble
             found.append(Problem(f"{_name(question)} needs an answer", question.key))
     known = {one.key for one in form.questions}
     found += [
-        Problem(f"{key[:_SHOWN]!r} is no question of the form; read the form again", key)
+        Problem(f"{key[:_SHOWN]!r} is not a question of the form; read the form again", key)
         for key in form.packet.answers
         if key not in known
     ]
@@ -79,7 +79,7 @@ def _checked(question: Question, value: Any, files: Mapping[str, bytes]) -> list
         if question.type not in ("multi", "demographic") and len(chosen) > 1:
             return [Problem(f"{_name(question)} takes one option, not {len(chosen)}", key)]
         return [
-            Problem(f"{_cut(one)} is no option of {_name(question)}", key)
+            Problem(f"{_cut(one)} is not an option of {_name(question)}", key)
             for one in chosen
             if one not in question.options
         ]

@@ -169,7 +169,7 @@ def _id(cursor: str | None) -> UUID | None:
     try:
         return UUID(cursor) if cursor else None
     except ValueError:
-        raise BadRequest(f"after: {cursor!r} is no cursor; take it from `next` of the page before") from None
+        raise BadRequest(f"after: {cursor!r} is not a cursor; take it from `next` of the page before") from None
 
 
 def _one_of(value: str | None, known: tuple[str, ...], what: str) -> None:

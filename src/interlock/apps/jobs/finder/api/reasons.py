@@ -38,7 +38,7 @@ async def why(
     if asked is None or (url and q):
         raise BadRequest("give either url, a posting's address, or q, words of postings")
     if url is not None and not reasons.is_address(url):
-        raise BadRequest(f"url: {url[:200]!r} is no web address; write it as https://example.com/jobs/1, or use q")
+        raise BadRequest(f"url: {url[:200]!r} is not a web address; write it as https://example.com/jobs/1, or use q")
     hosts = intake.settings_in(service.engine.core.settings.get("jobs")).private_hosts
     now = service.engine.clock.now()
     return await service.answer(

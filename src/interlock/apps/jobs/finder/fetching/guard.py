@@ -120,7 +120,7 @@ class Guard:
         host = target.host
         if ":" in host or _is_numeric(host):
             if not _is_address(host):
-                raise Forbidden(f"{brief(url)}: {host!r} is no usual way to write a host or an IP address")
+                raise Forbidden(f"{brief(url)}: {host!r} is not a usual way to write a host or an IP address")
             if not is_public(host):
                 raise private(target.authority, host)
         elif host.rpartition(".")[2] in LOCAL_NAMES:

@@ -77,7 +77,7 @@ class Renderer:
         if named is None:
             return next((found for name in NAMES if (found := shutil.which(name))), None)
         if shutil.which(named) is None:
-            raise NoBrowser(f"{named} is no program; correct [jobs] browser")
+            raise NoBrowser(f"{named} is not a program; correct [jobs] browser")
         return str(named)
 
     @asynccontextmanager

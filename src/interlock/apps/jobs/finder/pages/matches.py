@@ -55,7 +55,7 @@ async def matches(
     undo: Undo = "",
 ) -> Response:
     if shown not in SHOWS:
-        raise BadRequest(f"{shown!r} is no list of matches; there are {', '.join(SHOWS)}")
+        raise BadRequest(f"{shown!r} is not a list of matches; there are {', '.join(SHOWS)}")
     filters = {
         "q": q,
         "show": shown if shown != "new" else "",
@@ -99,7 +99,7 @@ async def decide_about(form: Posted) -> Response:
     """Save, dismiss, or take that back, for one posting or several."""
     workspace, wanted = acting(form), form["decision"]
     if wanted not in DECISIONS:
-        raise BadRequest(f"{wanted[:40]!r} is no decision; there are {', '.join(DECISIONS)}")
+        raise BadRequest(f"{wanted[:40]!r} is not a decision; there are {', '.join(DECISIONS)}")
     if wanted == "undo":
         chosen = undone(form["undo"])
     else:
@@ -149,4 +149,4 @@ def _id(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadRequest(f"{text[:60]!r} is no posting; load the page again") from None
+        raise BadRequest(f"{text[:60]!r} is not a posting; load the page again") from None

@@ -60,7 +60,7 @@ def _level(value: Any) -> Any:
 def _country(value: str) -> str:
     code = country_code(value)
     if code is None:
-        raise ValueError(f"{value!r} is no country; write its name, or its code of two letters such as US")
+        raise ValueError(f"{value!r} is not a country; write its name, or its code of two letters such as US")
     return code
 
 
@@ -100,7 +100,7 @@ class Home(Part):
             return value
         found = place(value)
         if found is None or not (found.city or found.country):
-            raise ValueError(f"{value!r} is no place; write it as City, Region, Country")
+            raise ValueError(f"{value!r} is not a place; write it as City, Region, Country")
         return {"city": found.city, "region": found.region, "country": found.country}
 
 
@@ -163,7 +163,7 @@ class StopList(Part):
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for one in value:
             if "/" in one or " " in one or "." not in one:
-                raise ValueError(f"{one!r} is no domain; write it without a path, such as example.com")
+                raise ValueError(f"{one!r} is not a domain; write it without a path, such as example.com")
         return tuple(one.lower().removeprefix("www.") for one in value)
 
 
@@ -320,6 +320,6 @@ def offset_of(zone: str) -> float:
     try:
         info = ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
-        raise ValueError(f"{zone!r} is no time zone; write it as Region/City, such as America/Los_Angeles") from None
+        raise ValueError(f"{zone!r} is not a time zone; write it as Region/City, such as America/Los_Angeles") from None
     offsets = [datetime(2026, month, 15, tzinfo=info).utcoffset() for month in (1, 7)]
     return min(one.total_seconds() for one in offsets if one is not None) / 3600

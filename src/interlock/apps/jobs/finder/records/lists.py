@@ -216,7 +216,7 @@ def position(cursor: str | None) -> tuple[int | None, UUID | None]:
     try:
         return max(UNSCORED, min(int(score[:10]), 1000)), UUID(hex=last)
     except ValueError:
-        raise InvalidData(f"cursor {cursor[:100]!r} is none; take it from `next` of the page before") from None
+        raise InvalidData(f"{cursor[:100]!r} is not a cursor; take it from `next` of the page before") from None
 
 
 def sightings(conn: sa.Connection, workspace: str, row: Any) -> list[Any]:

@@ -73,7 +73,7 @@ def pdf_lines(data: bytes, is_heading: Callable[[str], bool]) -> list[Line]:
                 pieces = _pieces(file, number)
                 read += sum(len(one.text) for one in pieces)
                 if read > MOST_CHARACTERS:
-                    raise ResumeError(f"the PDF has more than {MOST_CHARACTERS:,} characters; that is no resume")
+                    raise ResumeError(f"the PDF has more than {MOST_CHARACTERS:,} characters; that is not a resume")
                 lines += _lines(pieces, number, is_heading)
         except pdfium.PdfiumError as error:
             raise ResumeError(f"the text of the PDF cannot be read ({error}); export it again") from None
@@ -92,7 +92,7 @@ def _pieces(file: Any, number: int) -> list[_Piece]:
     try:
         count = raw.FPDFText_CountChars(text)
         if count > MOST_CHARACTERS:
-            raise ResumeError(f"page {number} has {count:,} characters; that is no resume")
+            raise ResumeError(f"page {number} has {count:,} characters; that is not a resume")
         found: list[_Piece] = []
         for char, left, bottom, right, top in _characters(raw, text, count):
             last = found[-1] if found else None

@@ -35,7 +35,7 @@ def word_lines(data: bytes) -> list[Line]:
     if not lines:
         raise ResumeError("the Word file has no text")
     if sum(len(one.text) for one in lines) > MOST_CHARACTERS:
-        raise ResumeError(f"the Word file has more than {MOST_CHARACTERS:,} characters; that is no resume")
+        raise ResumeError(f"the Word file has more than {MOST_CHARACTERS:,} characters; that is not a resume")
     return lines[:MOST_LINES]
 
 

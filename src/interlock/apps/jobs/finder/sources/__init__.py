@@ -42,7 +42,7 @@ KINDS = (*SYSTEMS, *GENERAL)
 def adapter_of(kind: str, config: Mapping[str, Any] | None = None) -> Adapter:
     """The adapter of a kind of source. `config` is for feeds, selectors and custom APIs; selectors need one."""
     if kind not in KINDS:
-        raise InterlockError(f"{kind!r} is no kind of source; there are {', '.join(KINDS)}")
+        raise InterlockError(f"{kind!r} is not a kind of source; there are {', '.join(KINDS)}")
     make = _named(GENERAL.get(kind) or f"{kind}:{SYSTEMS[kind]}")
     made: Adapter
     if kind not in CONFIGS or (config is None and kind != "html"):

@@ -135,7 +135,7 @@ async def _by_address(visit: Visit, data: Source) -> Candidate:
         if shown:
             return Candidate(shown[0], {}, FIRST_LOOK.get(shown[0].ats, Confidence.MEDIUM))
         if hint != "auto":
-            raise NotASource(f"{data.url} is no board of {hint}, and its page shows none; use type_hint auto")
+            raise NotASource(f"{data.url} is not a board of {hint}, and its page shows none; use type_hint auto")
     proposal = discover(page, where, visit.now)
     config = proposal.config.model_dump(mode="json") if proposal else await propose(visit, page, where)
     if config is None:
