@@ -43,3 +43,10 @@ def test_the_widest_cells_are_cut_until_the_table_fits(width: int) -> None:
     assert cut[0][2].endswith("…")
     assert cut[1][2] == "short"
     assert [row[1] for row in cut] == ["contract", "parcel"]
+
+
+def test_a_cell_is_not_cut_below_its_columns_name() -> None:
+    names = ("id", "last heartbeat (UTC)", "queues")
+    _, [row] = fitted(names, [("abc", "2026-11-19 02:33:41", "word " * 50)], 36)
+    assert row[:2] == ("abc", "11-19 02:33")
+    assert row[2].endswith("…")

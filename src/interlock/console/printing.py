@@ -62,10 +62,13 @@ def fitted(header: Row, rows: list[Row], width: int) -> tuple[Row, list[Row]]:
     most = max(len(cell) for row in rows for cell in row)
     while most > NARROWEST and _width(header, rows) > width:
         most -= 1
-        rows = [
-            tuple(cell if len(cell) <= most else f"{cell[: most - 1].rstrip('…')}…" for cell in row) for row in rows
-        ]
+        # Never below the width of its name, which the column has anyway.
+        rows = [tuple(_cut(cell, max(most, len(name))) for name, cell in zip(header, row, strict=True)) for row in rows]
     return header, rows
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else f"{cell[: width - 1].rstrip('…')}…"
 
 
 def _brief(cell: str) -> str:
