@@ -24,6 +24,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
 PAGES = (
     "/ui",
     "/ui/machines/parcel",
+    "/ui/machines/parcel/flow",
     "/ui/instances",
     "/ui/instances?machine=parcel&text=tea",
     "/ui/instances/{instance}",

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from interlock.machine import SYSTEM, Kind, Machine, Registry
 from interlock.store import service_tables as s
 from interlock.store import tables as t
+from interlock.watch.rollups import SEPARATOR
 
 H, I = t.history, t.instance  # noqa: E741
 Key = tuple[str, str, str]
@@ -111,6 +112,8 @@ def tell(machine: Machine, life: list[Any]) -> Iterator[tuple[str, str, int]]:
             yield "dwell", there, row.dwell
         if row.waited is not None:
             yield "waited", there, row.waited
+        if row.from_state is not None and row.to_state is not None:
+            yield "moved", f"{row.from_state}{SEPARATOR}{row.to_state}", 0
         state = row.to_state or state
     for stay in stays(machine, life):
         if stay.ends:

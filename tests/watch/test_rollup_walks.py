@@ -57,7 +57,7 @@ def test_after_a_random_walk_with_several_rollers_the_sums_are_those_of_a_full_s
         slow = engine.read(lambda conn: recount(conn, engine.registry))
         assert engine.read(counted) == slow.present
         assert engine.read(rolled) == slow.sums
-        timeless = {key: sums for key, sums in slow.sums.items() if key[2] != "dwell"}
+        timeless = {key: sums for key, sums in slow.sums.items() if key[2] not in ("dwell", "moved")}
         assert engine.read(lambda conn: rolled(conn, "minute")) == timeless
         finished = sa.select(t.instance.c.id).where(t.instance.c.finished_at.is_not(None))
         assert slow.resting == set(engine.read(lambda conn: conn.execute(finished).scalars().all()))
@@ -69,4 +69,4 @@ def test_walks_see_every_measure(sqlite_url: str) -> None:
     random_walk(STUCK, store=sqlite_url, seed=1, steps=300)
     with engine_of(sqlite_url, STUCK) as engine:
         roll_all(engine)
-        assert {measure for _, _, measure, _ in engine.read(rolled)} == {*rollups.BY_MINUTE, "dwell"}
+        assert {measure for _, _, measure, _ in engine.read(rolled)} == {*rollups.BY_MINUTE, "dwell", "moved"}

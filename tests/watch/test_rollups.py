@@ -182,7 +182,7 @@ def test_a_state_that_is_called_like_a_key_is_counted(store: Store) -> None:
         trial.engine.fire(it, "stop", actor=ANN)
         roll_all(trial.engine)
         values = {measure for _, _, measure, _ in trial.engine.read(rolled)}
-        assert values == {"created", "waited"}
+        assert values == {"created", "waited", "moved"}
 
 
 def test_machines_that_only_other_processes_know_are_added_up_too(store: Store) -> None:

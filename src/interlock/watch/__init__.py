@@ -4,6 +4,7 @@ rollups      add up the history into counts by state and sums by minute and hour
 activity     totals and rates over a time window
 measures     counts, lag, rates, reviews, durations, series and the overview
 costs        costs of model calls by day, and budgets
+flow         moves between states and times in them, over a window
 histogram    durations in buckets that add up
 stragglers   the instances that have been in their state the longest
 rules        alert rules as data, built-in and user-defined; `rule_values` reads the metrics they need

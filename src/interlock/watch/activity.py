@@ -99,7 +99,7 @@ def activity(
     r = R.c
     query = (
         sa.select(r.machine, r.measure, r.state, sa.func.sum(r.n), sa.func.sum(r.total))
-        .where(r.span == name, r.at >= since, r.measure != "dwell")
+        .where(r.span == name, r.at >= since, r.measure.not_in(("dwell", "moved")))
         .group_by(r.machine, r.measure, r.state)
     )
     found: dict[str, Activity] = defaultdict(Activity)

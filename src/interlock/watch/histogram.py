@@ -47,6 +47,7 @@ class DurationSummary:
     median: Micros = 0
     p90: Micros = 0
     worst: Micros = 0
+    p99: Micros = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ def summarize(buckets: Mapping[Micros, Bucket]) -> DurationSummary:
     if n <= 0:
         return DurationSummary()
     total, worst = sum(bucket.total for bucket in buckets.values()), max(bucket.worst for bucket in buckets.values())
-    return DurationSummary(n, total // n, _quantile(buckets, n, 0.5), _quantile(buckets, n, 0.9), worst)
+    median, p90, p99 = (_quantile(buckets, n, part) for part in (0.5, 0.9, 0.99))
+    return DurationSummary(n, total // n, median, p90, worst, p99)
 
 
 def _quantile(buckets: Mapping[Micros, Bucket], n: int, part: float) -> Micros:

@@ -15,6 +15,7 @@ passed     successful attempts at a step                                        
 failed     failed attempts at a step                                                   the step's
 given_up   failed attempts after which the instance stays, for a person to handle      the step's
 dwell      times spent in a state, by bucket                                           the one that was left
+moved      moves, by hour                                                              both (`SEPARATOR`)
 waited     times from a ready step to its claim, by bucket                             the step's
 """
 
@@ -48,6 +49,8 @@ SPENT = '%]},"exhausted":true,%'
 TOOK = '%","took":%'
 FINAL: Any = sa.bindparam("final", expanding=True)
 FAILED: Any = sa.bindparam("failed", expanding=True)
+SEPARATOR = "\t"
+"""Between the two states of a move; names of states have printable characters only."""
 QUIET: Any = sa.bindparam("quiet", expanding=True)
 Column = sa.ColumnElement[Any]
 
@@ -297,6 +300,9 @@ def _sums(rows: sa.CTE) -> sa.CompoundSelect[Any]:
         measured(rows, "failed", rows.c.there).where(rows.c.erred == 1),
         measured(rows, "given_up", rows.c.there).where(rows.c.kind == "failed", rows.c.spent == 1),
         length("dwell", rows.c.dwell, rows.c.there),
+        measured(rows, "moved", rows.c.from_state + sa.literal_column(f"'{SEPARATOR}'") + rows.c.to_state).where(
+            rows.c.from_state.is_not(None), rows.c.to_state.is_not(None)
+        ),
         length("waited", rows.c.waited, rows.c.there),
     ).cte("happened")
 
