@@ -10,12 +10,13 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.ai.calls import Ended, Question, note
-from interlock.dashboard import evidence, timeline
+from interlock.dashboard import evidence, family, timeline
 from interlock.engine import Result
 from interlock.engine.artifacts import Artifact
+from interlock.engine.creating import create
 from interlock.machine import OWNER, Actor, Fail
 from interlock.store import tables as t
-from tests.support.api import Broken
+from tests.support.api import Broken, order
 from tests.support.site import EVIL, Site
 
 BY = Actor(OWNER, "test")
@@ -228,6 +229,32 @@ def test_its_family_is_a_tree(site: Site) -> None:
     again = site.api.engine.dead_letters.retry(dead, actor=BY).id
     page = site.get(f"{path(again)}?tab=family").text
     assert page.index(f'data-key="{it}" class="deep-0"') < page.index(f'data-key="{again}" class="deep-1"')
+
+
+def test_its_family_is_drawn_over_time_with_the_same_in_words(site: Site) -> None:
+    it = site.api.asked().id
+    assert 'class="lives"' not in site.get(f"{path(it)}?tab=family").text, "nothing to compare"
+    site.api.clock.advance(timedelta(minutes=10))
+    site.api.engine.fire(it, "refuse", actor=BY)
+    child = site.api.engine.write(lambda unit: create(unit, order, {}, BY, parent=unit.lock(it))).id
+    site.api.clock.advance(timedelta(minutes=30))
+    page = site.get(f"{path(child)}?tab=family").text
+    said = re.findall(r'<svg viewBox="0 0 1000 10"[^>]*aria-label="([^"]*)"', page)
+    assert [one.partition(": ")[2] for one in said] == ["new 0 ms, then asked 10 min, then refused", "new 30 min"]
+    assert f'data-key="life-{child}" aria-current="true"' in page
+    assert re.search(r'x="0.0" y="1" width="250.0" height="8"><title>asked 10 min', page)
+
+
+def test_a_large_family_is_drawn_in_part_and_short_stays_are_seen(site: Site) -> None:
+    first = site.api.asked()
+    line = [(first, "first", 0)] * (family.DRAWN + 1)
+    now = first.created_at + 10_000_000
+    entered = {first.id: [("new", first.created_at), ("asked", first.created_at + 1), ("new", now - 1), ("asked", now)]}
+    found = family.lives(site.api.engine.registry, line, entered, now)
+    assert (len(found.rows), found.whole, found.ends) == (family.DRAWN, False, "now")
+    assert [(part.x, part.width) for part in found.rows[0].parts] == [(0.0, 1000.0), (995, 5)]
+    many = {first.id: [("new", first.created_at + n) for n in range(100)]}
+    assert "90 more, then" in family.lives(site.api.engine.registry, line[:2], many, now).rows[0].sentence
 
 
 def test_its_messages_and_effects_are_listed(site: Site) -> None:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from interlock.ai import calls
-from interlock.dashboard import diagram, evidence, formatting, schema, timeline
+from interlock.dashboard import diagram, evidence, family, formatting, schema, timeline
 from interlock.dashboard.forms import Done, Form, posted, utc_moment
 from interlock.dashboard.kinds import kind_of
 from interlock.dashboard.names import called
@@ -112,6 +112,7 @@ async def instance(
                 found["calls"] = calls.of(conn, id)
             case "family":
                 found["family"], found["whole"] = _family(conn, v, it)
+                found["lives"] = _lives(conn, v, found["family"], found["whole"])
             case "messages":
                 found["messages"] = outbox.page(conn, instance_id=id, workspaces=[it.workspace]).messages
         return found
@@ -304,6 +305,15 @@ def _family(conn: sa.Connection, v: Visitor, it: Instance) -> tuple[list[Relativ
         line.append(Relative(one, view_for(registry, one).title(one), depth))
         todo += [(child, depth + 1) for child in reversed(below.get(one.id, []))]
     return line, len(found) <= MOST_RELATIVES
+
+
+def _lives(conn: sa.Connection, v: Visitor, relatives: Sequence[Relative], whole: bool) -> family.Lives | None:
+    """The family over time; None for an instance without relatives."""
+    if len(relatives) < 2:
+        return None
+    entered = family.moves(conn, [one.instance.id for one in relatives[: family.DRAWN]])
+    line = [(one.instance, one.title, one.depth) for one in relatives]
+    return family.lives(v.service.engine.registry, line, entered, v.now, whole=whole)
 
 
 def _previews(conn: sa.Connection, id: UUID, view: View) -> list[evidence.Shown]:
