@@ -13,7 +13,8 @@ from tests.support.crawling import SAME, crawl
 from tests.support.demo_world import demo_world
 
 ALIKE = (
-    "|machines/(company|source|listing|job|run|loan)|show=(done|working|closed|archived|all|saved|dismissed)|outcome="
+    "|machines/(company|source|listing|job|run|loan)|machines/(?!contract)[a-z_]+/flow"
+    "|show=(done|working|closed|archived|all|saved|dismissed)|outcome="
 )
 """Pages that only the long run looks at: others have the same template and something in it."""
 
