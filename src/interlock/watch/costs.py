@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from interlock.machine import Registry
 from interlock.store import Micros, micros, moment, span
 from interlock.store.ai import ai_cost as K
-from interlock.store.sql import upsert
+from interlock.store.prepared import Prepared
 
 if TYPE_CHECKING:
     from interlock.config import BudgetSettings
@@ -29,6 +29,15 @@ SETTING = "ai"
 BILLION = 1_000_000_000
 DAY = span(timedelta(days=1))
 SUMS = ("calls", "cached", "failed", "input_tokens", "output_tokens", "cost", "unpriced")
+KEY = ("workspace", "day", "machine", "task", "model")
+_VALUES = ", ".join(f":{name}" for name in (*KEY[1:], *SUMS))
+ADD = Prepared(
+    sa.text(
+        f"INSERT INTO ai_cost ({', '.join((*KEY, *SUMS))}) VALUES ('{ALL}', {_VALUES}), (:workspace, {_VALUES}) "
+        f"ON CONFLICT ({', '.join(KEY)}) DO UPDATE SET "
+        + ", ".join(f"{name} = ai_cost.{name} + excluded.{name}" for name in SUMS)
+    )
+)
 Period = Literal["day", "month"]
 
 
@@ -105,22 +114,21 @@ def add(
     failed: bool = False,
 ) -> None:
     """Add one call to the sums of its day. The rows stay locked until the commit, so call it last."""
-    row = {
-        "day": day_of(at),
-        "machine": machine,
-        "task": task,
-        "model": model,
-        "calls": 1,
-        "cached": int(cached),
-        "failed": int(failed),
-        "input_tokens": input_tokens or 0,
-        "output_tokens": output_tokens or 0,
-        "cost": cost or 0,
-        "unpriced": int(cost is None),
-    }
-    insert = upsert(K).values([{"workspace": one, **row} for one in (ALL, workspace)])
-    sums = {name: K.c[name] + insert.excluded[name] for name in SUMS}
-    conn.execute(insert.on_conflict_do_update(index_elements=list(K.primary_key), set_=sums))
+    ADD.count(
+        conn,
+        workspace=workspace,
+        day=day_of(at),
+        machine=machine,
+        task=task,
+        model=model,
+        calls=1,
+        cached=int(cached),
+        failed=int(failed),
+        input_tokens=input_tokens or 0,
+        output_tokens=output_tokens or 0,
+        cost=cost or 0,
+        unpriced=int(cost is None),
+    )
 
 
 def by_day(conn: sa.Connection, workspaces: Collection[str], since: Micros) -> list[DayCost]:
