@@ -32,6 +32,9 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         assert shown["status"] == "requires_review"
         assert [one["to_status"] for one in shown["log"]][:3] == ["queued", "preparing", "ready_to_submit"]
         assert str(it) in run("status").out
+        whole = run("status", str(it)).out
+        assert "resume.pdf, resume.docx, letter.pdf, letter.docx, packet.json" in whole
+        assert "media_type" not in whole
         refused = run("approve", str(it), "0" * 64)
         assert (refused.code, "look at it again" in refused.err) == (1, True)
         assert run("reject", str(it), "--reason", "too far").code == 0

@@ -29,13 +29,13 @@ from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.engine import Instance, InvalidData, NotFound, Refused, reviews
-from interlock.engine.application import Unit, find, fire
+from interlock.engine.application import Unit, find, fire, under_way
 from interlock.machine import Actor, LimitReached, WorkError
 from interlock.machine.transitions import PEOPLE
 from interlock.store import moment
 
 UNDER_WAY = (QUEUED, VALIDATING, PREPARING, READY_TO_SUBMIT, SCHEDULED, FAILED)
-"""States that a rule's pause, or the pause of everything, stops."""
+"""States that a rule's pause, or the pause of everything, stops; besides them, what is approved and not sent yet."""
 BY_RULE, BY_ALL = "rule:", "all:"
 
 
@@ -175,7 +175,8 @@ class Changed:
 def pause_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reason: str = "") -> Changed:
     """Stop a rule, and pause its applications that are under way."""
     _set_rule(unit, workspace, rule_id, True, actor)
-    return _pause_each(unit, applications.of_rule(unit.conn, rule_id, UNDER_WAY), actor, f"{BY_RULE}{rule_id}", reason)
+    found = applications.of_rule(unit.conn, rule_id, (*UNDER_WAY, REQUIRES_REVIEW))
+    return _pause_each(unit, found, actor, f"{BY_RULE}{rule_id}", reason)
 
 
 def resume_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reason: str = "") -> Changed:
@@ -189,7 +190,7 @@ def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> 
     require_person(actor)
     already_applied.lock_seeker(unit, workspace)
     seekers.stop(unit, workspace, actor.name)
-    found = applications.with_status(unit.conn, workspace, UNDER_WAY)
+    found = applications.with_status(unit.conn, workspace, (*UNDER_WAY, REQUIRES_REVIEW))
     return _pause_each(unit, found, actor, BY_ALL, reason or "all applications were paused")
 
 
@@ -211,12 +212,16 @@ def _set_rule(unit: Unit, workspace: str, rule_id: UUID, paused: bool, actor: Ac
 
 
 def _pause_each(unit: Unit, ids: Sequence[UUID], actor: Actor, mark: str, reason: str) -> Changed:
-    done = 0
+    done = skipped = 0
     for found in _locked(unit, ids):
-        if found.state in UNDER_WAY and _try(unit, found, "pause", actor, reason):
+        if found.state == REQUIRES_REVIEW and not under_way(found):
+            continue  # nothing happens to it before its user decides
+        if (found.state == REQUIRES_REVIEW or found.state in UNDER_WAY) and _try(unit, found, "pause", actor, reason):
             applications.update(unit, found.id, paused_by=f"{mark}{actor.name}" if mark == BY_ALL else mark)
             done += 1
-    return Changed(done, len(ids) - done)
+        else:
+            skipped += 1
+    return Changed(done, skipped)
 
 
 def _resume_each(unit: Unit, workspace: str, mark: str, actor: Actor, reason: str) -> Changed:

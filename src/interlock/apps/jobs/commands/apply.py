@@ -64,7 +64,7 @@ def status(
                 log = [LogOut.of(one).model_dump(mode="json") for one in rows]
                 as_json({**shown.model_dump(mode="json"), "log": log})
                 return
-            table(("value", ""), [(name, str(value)) for name, value in shown if value not in (None, [], "")])
+            table(("value", ""), [(name, _said(value)) for name, value in shown if value not in (None, [], "")])
             table(
                 ("at (UTC)", "from", "to", "by", "why"),
                 [
@@ -97,6 +97,13 @@ def status(
     )
     said = ", ".join(f"{many} {name}" for name, many in counts.items()) or "none yet"
     typer.echo(f"{said}{f'; all are stopped by {stopped.by}' if stopped else ''}")
+
+
+def _said(value: Any) -> str:
+    """A value of an application in a line; of a file its name."""
+    if isinstance(value, list):
+        return ", ".join(str(getattr(one, "name", one)) for one in value)
+    return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else str(value)
 
 
 def _why(row: Any) -> str:

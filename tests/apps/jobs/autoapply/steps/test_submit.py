@@ -45,6 +45,20 @@ def test_an_approval_is_for_one_packet(applicant: WorldApplicant) -> None:
     assert (applicant.trial.state(it), len(applicant.arrived)) == ("submitted", 1)
 
 
+def test_a_pause_of_everything_stops_what_is_approved_and_leaves_what_waits(applicant: WorldApplicant) -> None:
+    it, waiting = applicant.apply(), applicant.apply(applicant.opening("customs-fullstack"))
+    packet = applicant.trial.data(it)["packet_hash"]
+    applicant.engine.write(lambda unit: deciding.approve(unit, HERE, it, packet, ANN))
+    changed = applicant.engine.write(lambda unit: deciding.pause_all(unit, HERE, ANN))
+    assert changed == deciding.Changed(1, 0)
+    applicant.trial.run_until_idle()
+    assert (applicant.trial.state(it), applicant.trial.state(waiting)) == ("paused", "requires_review")
+    assert applicant.arrived == []
+    applicant.engine.write(lambda unit: deciding.resume_all(unit, HERE, ANN))
+    applicant.trial.run_until_idle()
+    assert (applicant.trial.state(it), len(applicant.arrived)) == ("submitted", 1), "the same packet is approved"
+
+
 def test_a_packet_is_used_again_until_the_profile_or_the_posting_changes(applicant: WorldApplicant) -> None:
     it = applicant.apply()
     first = applicant.trial.data(it)["packet_hash"]
