@@ -265,6 +265,26 @@ def test_companies_and_sources_are_listed(api: Api, finder: Finder) -> None:
     assert api.get(f"{JOBS}/sources?after=x").status_code == 422
 
 
+def test_companies_and_sources_are_found_by_their_postings_and_by_each_other(api: Api, finder: Finder) -> None:
+    one = finder.company("Kelp GmbH", "https://kelp.example")
+    finder.company("Reef", "https://reef.example")
+    board = finder.source(company_id=one.id)
+    finder.source("https://jobs.lever.co/reef", "reef", source_type="lever", company_name="Reef")
+    good = finder.posting(source_id=board.id)
+    finder.set(good, company_id=one.id, score=90, workplace="remote")
+
+    def found(what: str, query: str) -> list[str]:
+        return [each["name"] for each in api.get(f"{JOBS}/{what}?{query}").json()[what]]
+
+    for query in ("min_score=90", "workplace=remote", "company=kelp", f"company={one.id}", "source=greenhouse"):
+        assert (found("companies", query), found("sources", query)) == (["Kelp GmbH"], ["kind board"]), query
+    assert found("sources", "company=REEF") == ["reef board"]
+    assert found("companies", "min_score=91") == found("sources", "min_score=91") == []
+    finder.set(good, state="closed")
+    assert found("companies", "workplace=remote") == []
+    assert api.get(f"{JOBS}/companies?workplace=moon").status_code == 422
+
+
 def test_a_list_as_csv_has_all_rows_and_no_formulas(api: Api, finder: Finder) -> None:
     for number in range(3):
         finder.posting(f"https://kind.example/{number}", title='=HYPERLINK("http://evil.example")', company="+1,2")

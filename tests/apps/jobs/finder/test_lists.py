@@ -120,7 +120,7 @@ def test_an_opening_is_listed_once_and_its_other_postings_by_their_source(finder
     assert listed(finder, Filter(source=str(board.id))) == [other]
     assert set(listed(finder, Filter(every_sighting=True))) == {own, other}
     row = finder.read(lambda c: postings.find(c, "default", own))
-    assert [one.id for one in finder.read(lambda c: lists.sightings(c, "default", row))] == [other]
+    assert [one.id for one in finder.read(lambda c: lists.sightings(c, row))] == [other]
     assert finder.read(lambda c: lists.counts(c, "default"))["outcomes"]["new"] == 1
 
 

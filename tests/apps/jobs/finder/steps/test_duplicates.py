@@ -60,7 +60,7 @@ def beside(trial: Trial, posting: Any) -> list[UUID]:
     """The other postings of a posting's opening."""
 
     def look(conn: sa.Connection) -> list[UUID]:
-        return [one.id for one in lists.sightings(conn, HERE, postings.find(conn, HERE, posting.id))]
+        return [one.id for one in lists.sightings(conn, postings.find(conn, HERE, posting.id))]
 
     return trial.engine.read(look)
 

@@ -49,8 +49,7 @@ class Sightings:
 def sightings_of(conn: sa.Connection, row: PostingRow) -> Sightings:
     """The opening of a posting."""
     master = row.opening_id or row.id
-    mine = (P.c.workspace == row.workspace, postings.of_opening(row))
-    query = sa.select(P).where(*mine).order_by(P.c.id).limit(100)
+    query = sa.select(P).where(postings.of_opening(row)).order_by(P.c.id).limit(100)
     found = {one.id: one for one in [row, *map(PostingRow, conn.execute(query))]}
     for one in postings.alike(conn, row.workspace, row.group_key):
         if one.id not in found and _is_same(row, one):

@@ -43,6 +43,10 @@ Words = Annotated[str | None, Query(max_length=200, description="Words that all 
 Limit = Annotated[int | None, Query(ge=1, le=BIGGEST_PAGE, description="50 unless set; CSV has all rows unless set.")]
 Format = Annotated[Literal["json", "csv"] | None, Query(description="`csv`, as `Accept: text/csv` does.")]
 After = Annotated[str | None, Query(max_length=100, description="`next` of the page before.")]
+CompanyNamed = Annotated[str | None, Query(max_length=200, description="Its id or its name.")]
+SourceNamed = Annotated[str | None, Query(max_length=100, description="Its id, or a kind of source.")]
+Scored = Annotated[int | None, Query(ge=0, le=100, description="With an open posting that scores so much.")]
+Worked = Annotated[str | None, Query(max_length=20, description="With an open posting of this workplace.")]
 CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 
@@ -54,6 +58,10 @@ async def list_companies(
     q: Words = None,
     state: Annotated[str | None, Query(max_length=50)] = None,
     tier: Annotated[Literal["S", "A", "B", "C", "D"] | None, Query()] = None,
+    min_score: Scored = None,
+    company: CompanyNamed = None,
+    workplace: Worked = None,
+    source: SourceNamed = None,
     after: After = None,
     limit: Limit = None,
     format: Format = None,
@@ -62,9 +70,10 @@ async def list_companies(
     """The newest first."""
     place = readable_workspace(who, workspace)
     _one_of(state, companies.STATES, "state")
+    where = lists.Having(min_score, workplace, company, source).of_companies(place)
 
     def page(conn: sa.Connection, after: str | None, many: int) -> CompaniesOut:
-        rows = companies.page(conn, place, q=q, state=state, tier=tier, after=_id(after), limit=many + 1)
+        rows = companies.page(conn, place, q=q, state=state, tier=tier, where=where, after=_id(after), limit=many + 1)
         return CompaniesOut(companies=[CompanyOut.of(one) for one in rows[:many]], next=_next(rows, many))
 
     return await _listed(request, service, page, "companies", CompanyOut, after, limit, format)
@@ -78,7 +87,10 @@ async def list_sources(
     q: Words = None,
     state: Annotated[str | None, Query(max_length=50)] = None,
     kind: Annotated[str | None, Query(max_length=50, description="A kind of source, such as `greenhouse`.")] = None,
-    company: Annotated[UUID | None, Query(description="The company's id.")] = None,
+    min_score: Scored = None,
+    company: CompanyNamed = None,
+    workplace: Worked = None,
+    source: SourceNamed = None,
     after: After = None,
     limit: Limit = None,
     format: Format = None,
@@ -87,9 +99,10 @@ async def list_sources(
     """The newest first."""
     place = readable_workspace(who, workspace)
     _one_of(state, sources.STATES, "state")
+    where = lists.Having(min_score, workplace, company, source).of_sources(place)
 
     def page(conn: sa.Connection, after: str | None, many: int) -> SourcesOut:
-        rows = sources.page(conn, place, q=q, state=state, kind=kind, company=company, after=_id(after), limit=many + 1)
+        rows = sources.page(conn, place, q=q, state=state, kind=kind, where=where, after=_id(after), limit=many + 1)
         return SourcesOut(sources=[SourceOut.of(one) for one in rows[:many]], next=_next(rows, many))
 
     return await _listed(request, service, page, "sources", SourceOut, after, limit, format)
@@ -110,9 +123,9 @@ async def list_postings(
         ),
     ] = None,
     min_score: Annotated[int | None, Query(ge=0, le=100)] = None,
-    company: Annotated[str | None, Query(max_length=200, description="Its id or its name.")] = None,
+    company: CompanyNamed = None,
     workplace: Annotated[str | None, Query(max_length=20)] = None,
-    source: Annotated[str | None, Query(max_length=100, description="Its id, or a kind of source.")] = None,
+    source: SourceNamed = None,
     after: After = None,
     limit: Limit = None,
     format: Format = None,
@@ -209,4 +222,4 @@ async def get_posting(service: TheService, who: Caller, id: UUID) -> Response:
 def whole_posting(conn: sa.Connection, place: str, id: UUID, now: Micros) -> WholePostingOut:
     row = existing(postings.find(conn, place, id), "posting", id)
     [shown] = lists.ordered(conn, place, [row], now)
-    return WholePostingOut.whole(row, reasons.sentence(row), lists.sightings(conn, place, row), shown.list_score)
+    return WholePostingOut.whole(row, reasons.sentence(row), lists.sightings(conn, row), shown.list_score)

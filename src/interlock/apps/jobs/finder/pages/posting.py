@@ -58,7 +58,7 @@ async def posting(v: Reader, id: UUID, workspace: Workspace = "") -> Response:
             raise NotFound(f"there is no posting {id}")
         card = cards(conn, jobs.workspace, [id], v.now)[0]
         company = companies.find(conn, jobs.workspace, row.company_id) if row.company_id else None
-        seen = {one.id: one for one in lists.sightings(conn, jobs.workspace, row)}
+        seen = {one.id: one for one in lists.sightings(conn, row)}
         alike = postings.alike(conn, jobs.workspace, row.group_key)
         more = {name: value for section in SECTIONS for name, value in section.read(conn, jobs, card).items()}
         return {

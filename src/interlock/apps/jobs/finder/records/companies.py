@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, get_args
 from uuid import UUID
@@ -154,11 +154,12 @@ def page(
     q: str | None = None,
     state: str | None = None,
     tier: str | None = None,
+    where: Sequence[sa.ColumnElement[bool]] = (),
     after: UUID | None = None,
     limit: int = 50,
 ) -> list[CompanyRow]:
     """Companies, the newest first. `after` is the last one of the page before."""
-    query = sa.select(C).where(C.c.workspace == workspace)
+    query = sa.select(C).where(C.c.workspace == workspace, *where)
     if q:
         query = query.where(sa.or_(*(c.icontains(q, autoescape=True) for c in (C.c.name, C.c.website))))
     if state:

@@ -41,6 +41,7 @@ from interlock.apps.jobs.finder.records.postings import (
 )
 from interlock.apps.jobs.finder.records.sources import SourceRow
 from interlock.apps.jobs.finder.sources.cleaning import visible
+from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import posting as P
 from interlock.apps.jobs.tables import source as S
 from interlock.engine import Instance, InvalidData, Unreadable, reviews
@@ -111,6 +112,59 @@ class Filter:
         if one is not None:
             return P.c.company_id == one
         return P.c.company_key == key if key else sa.false()
+
+
+@dataclass(frozen=True, slots=True)
+class Having:
+    """Which companies or sources are wanted: by themselves, or by an open posting that they have."""
+
+    min_score: int | None = None
+    """They have a posting that scores at least this."""
+    workplace: str | None = None
+    """They have a posting with this workplace."""
+    company: str | None = None
+    """The company's id, or its name whatever the legal form."""
+    source: str | None = None
+    """The source's id, or a kind of source, such as `greenhouse`."""
+
+    def of_companies(self, workspace: str) -> list[sa.ColumnElement[bool]]:
+        """Conditions on companies. Raises InvalidData with what is wrong."""
+        found = self._posted(workspace, C.c.id, P.c.company_id)
+        if self.company:
+            found.append(self._company())
+        if self.source:
+            found.append(C.c.id.in_(sa.select(S.c.company_id).where(S.c.workspace == workspace, self._source())))
+        return found
+
+    def of_sources(self, workspace: str) -> list[sa.ColumnElement[bool]]:
+        """Conditions on sources. Raises InvalidData with what is wrong."""
+        found = self._posted(workspace, S.c.id, P.c.source_id)
+        if self.source:
+            found.append(self._source())
+        if self.company:
+            named = visible(self.company).lower()
+            known = sa.select(C.c.id).where(C.c.workspace == workspace, self._company())
+            found.append(sa.or_(S.c.company_id.in_(known), sa.func.lower(S.c.company_name) == named))
+        return found
+
+    def _posted(
+        self, workspace: str, mine: sa.ColumnElement[Any], whose: sa.ColumnElement[Any]
+    ) -> list[sa.ColumnElement[bool]]:
+        wanted = []
+        if self.min_score is not None:
+            wanted += [P.c.outcome.in_(OUTCOMES), P.c.score >= self.min_score]  # the index by outcome and score
+        if self.workplace:
+            wanted.append(P.c.workplace == _one_of(self.workplace, WORKPLACES, "workplace"))
+        shown = sa.select(whose).where(P.c.workspace == workspace, P.c.state != CLOSED, whose.is_not(None), *wanted)
+        return [mine.in_(shown)] if wanted else []
+
+    def _company(self) -> sa.ColumnElement[bool]:
+        one, key = _uuid(self.company), company_key(visible(self.company or ""))
+        return C.c.id == one if one is not None else C.c.company_key == key if key else sa.false()
+
+    def _source(self) -> sa.ColumnElement[bool]:
+        one = _uuid(self.source)
+        return S.c.id == one if one is not None else S.c.source_type == visible(self.source or "")
 
 
 @dataclass(frozen=True)
@@ -219,9 +273,9 @@ def position(cursor: str | None) -> tuple[int | None, UUID | None]:
         raise InvalidData(f"{cursor[:100]!r} is not a cursor; take it from `next` of the page before") from None
 
 
-def sightings(conn: sa.Connection, workspace: str, row: Any) -> list[Any]:
+def sightings(conn: sa.Connection, row: Any) -> list[Any]:
     """The other postings of the same opening, without their long columns."""
-    query = sa.select(*LIST_COLUMNS).where(P.c.workspace == workspace, of_opening(row), P.c.id != row.id)
+    query = sa.select(*LIST_COLUMNS).where(of_opening(row), P.c.id != row.id)
     return list(conn.execute(query.order_by(P.c.id).limit(50)))
 
 

@@ -292,7 +292,10 @@ def with_url_key(conn: sa.Connection, workspace: str, key: str) -> PostingRow | 
 
 
 def of_opening(row: Any) -> sa.ColumnElement[bool]:
-    """Which postings are of a posting's opening: the one that stands for it, and those that repeat it."""
+    """Which postings are of a posting's opening: the one that stands for it, and those that repeat it.
+
+    All are of one workspace. Asked for as well, it would make SQLite read the whole workspace in place of two indexes.
+    """
     stands = row.opening_id or row.id
     return sa.or_(P.c.id == stands, P.c.opening_id == stands)
 

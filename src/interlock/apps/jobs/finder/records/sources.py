@@ -239,11 +239,12 @@ def page(
     state: str | None = None,
     kind: str | None = None,
     company: UUID | None = None,
+    where: Sequence[sa.ColumnElement[bool]] = (),
     after: UUID | None = None,
     limit: int = 50,
 ) -> list[SourceRow]:
     """Sources, the newest first. `after` is the last one of the page before."""
-    query = sa.select(S).where(S.c.workspace == workspace)
+    query = sa.select(S).where(S.c.workspace == workspace, *where)
     if q:
         wanted = q.lower()
         query = query.where(
