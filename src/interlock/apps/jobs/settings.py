@@ -129,7 +129,10 @@ class JobsSettings(Table):
     rate: float = Field(1.0, ge=0, le=3600, description="Seconds between two requests to one host.")
     timeout: float = Field(60.0, gt=0, le=3600, description="Seconds that one request may take as a whole.")
     most_bytes: int = Field(
-        20_000_000, ge=1024, le=1_000_000_000, description="Bytes that an answer may have, decompressed."
+        20_000_000,
+        ge=1024,
+        le=1_000_000_000,
+        description="Bytes that an answer may have, decompressed; pages of companies and postings at most 5,000,000.",
     )
     private_hosts: list[Host] = Field(
         default_factory=list,

@@ -115,7 +115,7 @@ class Exchanger:
     async def _read(
         self, response: httpcore2.Response, headers: Mapping[str, str], name: str, most_bytes: int, cut: bool
     ) -> bytes:
-        too_large = TooLarge(f"{name} has more than {most_bytes:,} bytes ([jobs] most_bytes)")
+        too_large = TooLarge(f"{name} has more than {most_bytes:,} bytes; no more are read")
         announced = headers.get("content-length", "")
         if not cut and announced.isdecimal() and len(announced) < 20 and int(announced) > most_bytes:
             raise too_large

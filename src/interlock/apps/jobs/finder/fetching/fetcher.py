@@ -105,7 +105,8 @@ class Fetcher:
         """
         if request.method not in METHODS:
             raise Forbidden(f"{brief(request.url)}: requests are GET, HEAD or POST, not {request.method!r}")
-        limit = self._settings.most_bytes if most_bytes is None else most_bytes
+        most = self._settings.most_bytes
+        limit = most if most_bytes is None else min(most, most_bytes)
         first = self.guard.target(request.url)
         key = key_of(request, self._settings.api_keys, first)
         headers = self._headers(request, known)

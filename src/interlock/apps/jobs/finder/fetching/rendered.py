@@ -54,7 +54,8 @@ class Renderer:
 
     async def fetch(self, request: Request, *, most_bytes: int | None = None) -> Answer:
         """The page after its scripts have run. An answer that is no page is returned as it is."""
-        limit = self._settings.most_bytes if most_bytes is None else most_bytes
+        most = self._settings.most_bytes
+        limit = most if most_bytes is None else min(most, most_bytes)
         answer = await self._fetcher.fetch(request, most_bytes=limit)
         if not 200 <= answer.status < 300 or "html" not in (answer.header("content-type") or "html"):
             return answer
@@ -134,7 +135,7 @@ class _Visit:
             await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
         html = (await page.content()).encode("utf-8", "replace")
         if len(html) > self._limit:
-            raise TooLarge(f"{brief(self._url)} has more than {self._limit:,} bytes ([jobs] most_bytes)")
+            raise TooLarge(f"{brief(self._url)} has more than {self._limit:,} bytes; no more are read")
         url = page.url if page.url.startswith(("http://", "https://")) else self._url
         headers = {**self._answer.headers, "content-type": "text/html; charset=utf-8"}
         return Answer(html, url, self._answer.status, headers, self._answer.request)
