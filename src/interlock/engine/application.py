@@ -104,7 +104,7 @@ def find(conn: sa.Connection, instance_id: UUID, *, machine: str, workspace: str
 
 
 def get(conn: sa.Connection, instance_id: UUID, *, machine: str, workspace: str | None = None) -> Instance:
-    """The same; NotFound where there is none."""
+    """The instance, as `find` looks for it. Raises NotFound if there is none."""
     found = find(conn, instance_id, machine=machine, workspace=workspace)
     if found is None:
         raise NotFound(f"there is no {machine} {instance_id}")

@@ -31,7 +31,7 @@ POSTPONED = timedelta(hours=1)
 
 
 def must_raise(error: BaseException) -> bool:
-    """Whether the trouble is not the items': the same write may succeed later, or nobody wants it any more."""
+    """Whether an error is not that of one item: the same write may succeed later, or the process is stopping."""
     if isinstance(error, StoreError):
         return error.retryable or isinstance(error, StoreClosed)
     return isinstance(error, KeyboardInterrupt)

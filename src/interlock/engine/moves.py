@@ -357,6 +357,7 @@ def ask(unit: Unit, instance: Instance, asks: tuple[Ask, ...]) -> None:
 
 
 def send(unit: Unit, instance: Instance, messages: tuple[Message, ...]) -> None:
+    """Put messages of an instance into the outbox; they are delivered after the commit."""
     for message in messages:
         outbox.put(
             unit,

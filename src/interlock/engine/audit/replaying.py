@@ -79,6 +79,7 @@ def guarded(what: str, problems: Iterable[str]) -> list[str]:
 
 
 def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: int = 1000) -> list[Row]:
+    """A page of the history of an instance, in order."""
     rows = conn.execute(
         sa.select(H).where(H.c.instance_id == instance_id, H.c.seq > after).order_by(H.c.seq).limit(limit)
     )
