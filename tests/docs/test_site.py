@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
@@ -48,6 +49,14 @@ def test_the_reference_has_every_public_name_of_a_package(site: Path, package: s
     constants = set(re.findall(r"`(\w+)`", next(iter(re.findall(r"^Constants: .*$", page, re.MULTILINE)), "")))
     assert named | constants == set(importlib.import_module(package).__all__)
     assert named
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_class_and_function_of_the_reference_says_what_it_is(package: str) -> None:
+    module = importlib.import_module(package)
+    named = {name: getattr(module, name) for name in module.__all__}
+    described = [name for name, one in named.items() if inspect.isclass(one) or inspect.isroutine(one)]
+    assert [name for name in described if not (named[name].__doc__ or "").strip()] == []
 
 
 def test_code_in_a_cell_shows_a_plain_vertical_line() -> None:
