@@ -84,8 +84,12 @@ async def _take(service: subprocess.Popen[str], folder: Path) -> None:
             page = await window.new_page()
             for name, path in pages.items():
                 await page.goto(url + path.format(**known))
-                await page.wait_for_timeout(1000)
-                _keep(await page.screenshot(), TARGET / f"{name}-{theme}.png")
+                await page.wait_for_timeout(8000 if await page.locator("iframe, object, embed").count() else 1000)
+                shot = await page.screenshot()
+                if theme == "light" and _is_dark(shot):  # a PDF that this Chromium does not draw
+                    await page.locator("h2", has_text="Answers").first.evaluate("e => e.scrollIntoView()")
+                    shot = await page.screenshot()
+                _keep(shot, TARGET / f"{name}-{theme}.png")
         await browser.close()
 
 
@@ -105,6 +109,12 @@ def _first(api: httpx2.Client, path: str, **query: str) -> str | None:
     answer = api.get(f"/api/{path}", params={**query, "limit": "1"})
     found = answer.json().get(path.rpartition("/")[2], []) if answer.status_code == httpx2.codes.OK else []
     return str(found[0]["id"]) if found else None
+
+
+def _is_dark(shot: bytes) -> bool:
+    """Whether a tenth of the picture is nearly black."""
+    grey = Image.open(BytesIO(shot)).convert("L").histogram()
+    return sum(grey[:64]) > sum(grey) / 10
 
 
 def _keep(shot: bytes, path: Path) -> None:

@@ -35,6 +35,7 @@ TOP = ("interlock.machine", "interlock.engine", "interlock.worker")
 LISTED = re.compile(r"^( *)- (?:\*\*)?([^*:,\n]+)(?:\*\*)?[:,]", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+\.md)\)")
 CELLS = re.compile(r"^\|.*\|$", re.MULTILINE)
+TERM = re.compile(r"^(\w+) {2,}(\S.*)$", re.MULTILINE)
 CODE_SPAN = re.compile(r"`[^`\n]+`")
 
 Navigation = list[dict[str, Any]]
@@ -113,7 +114,8 @@ def names(package: str) -> list[str]:
 
 
 def docstring(package: str) -> str:
-    return ast.get_docstring(source(package)) or ""
+    """The docstring of a package; a table of terms in it as a list."""
+    return TERM.sub(r"- `\1`: \2", ast.get_docstring(source(package)) or "")
 
 
 # -- the navigation
