@@ -83,8 +83,18 @@ def test_filters_choose_and_histories_can_be_left_out(post: Path) -> None:
     )
     [row] = [json.loads(line) for line in text.split("\n") if line]
     assert (code, row["key"], "history" in row) == (0, "+1", False)
-    code, text, errors = export(post, "--machine", "nothing")
+    code, text, errors = export(post, "--machine", "letter", "--workspace", "south")
     assert (code, text, "0 instances" in errors) == (0, "", True)
+
+
+@pytest.mark.parametrize(("filters", "named"), [(["nothing"], "nothing"), (["letter", "--state", "posted"], "posted")])
+def test_a_filter_that_names_nothing_is_refused_and_an_existing_file_stays(
+    post: Path, filters: list[str], named: str
+) -> None:
+    (post.parent / "out.jsonl").write_text("precious")
+    code, text, errors = export(post, "out.jsonl", "--machine", *filters)
+    assert (code, text, named in errors) == (1, "", True)
+    assert (post.parent / "out.jsonl").read_text() == "precious"
 
 
 def test_a_process_writes_it_as_utf_8_and_its_progress_elsewhere(post: Path) -> None:

@@ -224,5 +224,5 @@ def test_an_address_where_nothing_can_be_made_is_refused(tmp_path: Path) -> None
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "db").write_text("this is a letter, not a database, and long enough to look at " * 100)
     store = SqliteStore(tmp_path / "db", patience=0.2)
-    with store, pytest.raises(StoreError, match="not a database"):
+    with store, pytest.raises(StoreError, match="is not an SQLite database"):
         Engine(store, [errand()])

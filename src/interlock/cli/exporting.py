@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -50,15 +50,14 @@ def export(
     from interlock.engine.listing import Where
 
     where = Where(machine=machine, state=state, workspace=workspace)
-    # The database first: if it cannot be opened, an existing file keeps its content.
-    with (
-        opened(database, apps) as engine,
-        _target(file) as target,
-        Progress(console=Console(stderr=True), transient=True) as progress,
-    ):
+    with ExitStack() as stack:
+        # The database and the filters first: if there is an error in them, an existing file keeps its content.
+        engine = stack.enter_context(opened(database, apps))
         total = engine.count(where)
         if machine is not None and not total.n:
             check_state(engine, machine, state)
+        target = stack.enter_context(_target(file))
+        progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
         bar = progress.add_task("exporting", total=total.n if total.exact else None)
         done, after = 0, None
         write = _csv(target) if format is Format.CSV else _jsonl(target, engine, history=not without_history)

@@ -78,9 +78,9 @@ def test_an_answer_that_cannot_be_read_ends_with_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["pigeon"], "no kind of source"),
-        (["workday", "--url", "https://example.com"], "no address of workday"),
-        (["workday", "--at", "soon"], "no moment"),
+        (["pigeon"], "is not a kind of source"),
+        (["workday", "--url", "https://example.com"], "is not an address of workday"),
+        (["workday", "--at", "soon"], "is not a moment"),
     ],
 )
 def test_what_is_wrong_is_said(recorded: Path, args: list[str], message: str) -> None:
