@@ -131,6 +131,17 @@ def _logs_as_before() -> Iterator[None]:
         root.setLevel(level)
 
 
+@pytest.fixture(autouse=True)
+def _folder_as_before() -> Iterator[None]:
+    """A test that leaves this process in another folder fails itself, and not one that comes later."""
+    before = os.getcwd()
+    yield
+    if os.getcwd() != before:
+        left = os.getcwd()
+        os.chdir(before)
+        pytest.fail(f"the test left the process in {left}; use contextlib.chdir or monkeypatch.chdir")
+
+
 @pytest.fixture(scope="session")
 def server_folder() -> Iterator[Path]:
     """Short, and open to whoever PostgreSQL has to run as: its socket lies in there."""
