@@ -35,7 +35,9 @@ from interlock.machine.transitions import PEOPLE
 from interlock.store import moment
 
 UNDER_WAY = (QUEUED, VALIDATING, PREPARING, READY_TO_SUBMIT, SCHEDULED, FAILED)
-"""States that a rule's pause, or the pause of everything, stops; besides them, what is approved and not sent yet."""
+"""States that a rule's pause, or the pause of everything, stops. It also stops what is approved and not sent yet, and
+what the system has paused until a moment."""
+MAY_GO_ON = (*UNDER_WAY, REQUIRES_REVIEW, PAUSED)
 BY_RULE, BY_ALL = "rule:", "all:"
 
 
@@ -146,8 +148,19 @@ def report(
 
 
 def pause(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
+    """Pause it until its user resumes it; also one that the system has paused until a moment."""
     found = existing(unit, workspace, application_id)
-    return _fire(unit, found, "pause", actor, reason)
+    return _fire(unit, found, _pausing(found), actor, reason)
+
+
+def _pausing(found: Instance) -> str | tuple[str, ...]:
+    """The events that pause it. One that would go on by itself is resumed first, so that it keeps no moment."""
+    return ("resume", "pause") if resumes_itself(found) else "pause"
+
+
+def resumes_itself(found: Instance) -> bool:
+    """Whether it is paused until a moment, such as the reset of a quota."""
+    return found.state == PAUSED and found.due_event is not None
 
 
 def resume(unit: Unit, workspace: str, application_id: UUID, actor: Actor, *, reason: str = "") -> Instance:
@@ -175,14 +188,20 @@ class Changed:
 def pause_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reason: str = "") -> Changed:
     """Stop a rule, and pause its applications that are under way."""
     _set_rule(unit, workspace, rule_id, True, actor)
-    found = applications.of_rule(unit.conn, rule_id, (*UNDER_WAY, REQUIRES_REVIEW))
+    found = applications.of_rule(unit.conn, rule_id, MAY_GO_ON)
     return _pause_each(unit, found, actor, f"{BY_RULE}{rule_id}", reason)
 
 
 def resume_rule(unit: Unit, workspace: str, rule_id: UUID, actor: Actor, *, reason: str = "") -> Changed:
-    """Start a rule again, with the applications that its pause stopped."""
+    """Start a rule again, with the applications that its pause stopped. While all are stopped, they stay paused."""
     _set_rule(unit, workspace, rule_id, False, actor)
-    return _resume_each(unit, workspace, f"{BY_RULE}{rule_id}", actor, reason)
+    mark, stopped = f"{BY_RULE}{rule_id}", seekers.stopped(unit.conn, workspace)
+    if stopped is None:
+        return _resume_each(unit, workspace, mark, actor, reason)
+    waiting = _paused_by(unit, workspace, mark)
+    for one in waiting:
+        applications.update(unit, one, paused_by=f"{BY_ALL}{stopped.by}")
+    return Changed(0, len(waiting))
 
 
 def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> Changed:
@@ -190,7 +209,7 @@ def pause_all(unit: Unit, workspace: str, actor: Actor, *, reason: str = "") -> 
     require_person(actor)
     already_applied.lock_seeker(unit, workspace)
     seekers.stop(unit, workspace, actor.name)
-    found = applications.with_status(unit.conn, workspace, (*UNDER_WAY, REQUIRES_REVIEW))
+    found = applications.with_status(unit.conn, workspace, MAY_GO_ON)
     return _pause_each(unit, found, actor, BY_ALL, reason or "all applications were paused")
 
 
@@ -214,9 +233,10 @@ def _set_rule(unit: Unit, workspace: str, rule_id: UUID, paused: bool, actor: Ac
 def _pause_each(unit: Unit, ids: Sequence[UUID], actor: Actor, mark: str, reason: str) -> Changed:
     done = skipped = 0
     for found in _locked(unit, ids):
-        if found.state == REQUIRES_REVIEW and not under_way(found):
+        waits = found.state == REQUIRES_REVIEW and not under_way(found)
+        if waits or (found.state == PAUSED and not resumes_itself(found)):
             continue  # nothing happens to it before its user decides
-        if (found.state == REQUIRES_REVIEW or found.state in UNDER_WAY) and _try(unit, found, "pause", actor, reason):
+        if found.state in MAY_GO_ON and _try(unit, found, _pausing(found), actor, reason):
             applications.update(unit, found.id, paused_by=f"{mark}{actor.name}" if mark == BY_ALL else mark)
             done += 1
         else:
@@ -224,12 +244,17 @@ def _pause_each(unit: Unit, ids: Sequence[UUID], actor: Actor, mark: str, reason
     return Changed(done, skipped)
 
 
-def _resume_each(unit: Unit, workspace: str, mark: str, actor: Actor, reason: str) -> Changed:
-    paused = [
+def _paused_by(unit: Unit, workspace: str, mark: str) -> list[UUID]:
+    """The applications that a pause of a rule, or of everything, has stopped."""
+    return [
         one.instance_id
         for one in applications.page(unit.conn, workspace, statuses=[PAUSED], limit=10_000)
         if one.instance_id is not None and (one.paused_by or "").startswith(mark)
     ]
+
+
+def _resume_each(unit: Unit, workspace: str, mark: str, actor: Actor, reason: str) -> Changed:
+    paused = _paused_by(unit, workspace, mark)
     done = sum(_try(unit, one, "resume", actor, reason) for one in _locked(unit, paused) if one.state == PAUSED)
     return Changed(done, len(paused) - done)
 
@@ -239,10 +264,10 @@ def _locked(unit: Unit, ids: Sequence[UUID]) -> list[Instance]:
     return [unit.lock(one) for one in ids]
 
 
-def _try(unit: Unit, found: Instance, event: str, actor: Actor, reason: str) -> bool:
+def _try(unit: Unit, found: Instance, events: str | tuple[str, ...], actor: Actor, reason: str) -> bool:
     try:
         with unit.attempt(found):
-            fire(unit, found.id, event, actor, reason=reason)
+            fire(unit, found.id, events, actor, reason=reason)
     except Refused:
         return False
     return True

@@ -98,7 +98,7 @@ def may_do(found: ApplicationDetails, *, timed: bool = False) -> set[str]:
     if item is None or item.erased or item.state == WITHDRAWN:
         return set()
     can = {"withdraw"}
-    if item.state in deciding.UNDER_WAY:
+    if item.state in deciding.UNDER_WAY or deciding.resumes_itself(item):
         can.add("pause")
     if item.state in (PAUSED, FAILED):
         can.add("resume")
