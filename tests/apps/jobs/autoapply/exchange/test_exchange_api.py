@@ -16,8 +16,10 @@ import sqlalchemy as sa
 from interlock.apps.jobs import registry
 from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.board import cards, entries
+from interlock.apps.jobs.autoapply.exchange import deleting
 from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, JSON, OTHERS, TIMES
 from interlock.apps.jobs.autoapply.records import artifacts as files
+from interlock.apps.jobs.autoapply.steps import duties
 from interlock.engine import artifacts
 from interlock.machine import OWNER, USER, Actor
 from interlock.store import open_store
@@ -148,8 +150,46 @@ def test_deleted_is_deleted_but_nobody_applies_twice(api: Api) -> None:
     posting = api.engine.read(
         lambda conn: conn.execute(sa.select(EXPORTED["applications"].c.posting_id)).scalars().all()
     )
-    assert len(posting) == 2
-    assert api.post(f"{AT}/delete-everything", body).json()["erased"] == 0
+    assert len(posting) == 3
+    again = api.post(f"{AT}/delete-everything", body).json()
+    assert (again["erased"], again["rows"]) == (0, 1), "the stop that it begins with"
     assert api.engine.verify().problems == ()
     made = api.post(f"{AT}/delete-everything", {**body, "forget_openings": True}).json()
-    assert made["rows"] == 2
+    assert made["rows"] == 4
+
+
+def test_what_was_imported_and_deleted_is_not_applied_for_again_and_may_be_imported_again(api: Api) -> None:
+    finder = Finder(api.engine)
+    finder.profile(identity={"name": "Mika Sand", "email": "mika@sand.example"})
+    past = (
+        b"company,title,url,date\nOther Name,,https://jobs.kind1.example/1,2026-01-05\nKind Boats 2,Cook,,2026-01-05\n"
+    )
+    assert len(send(api, "import", content=past).json()["imported"]) == 2
+    by_address = finder.settled("https://jobs.kind1.example/1", company="Kind Boats 1")
+    by_role = finder.settled("https://jobs.kind2.example/2", company="Kind Boats 2", title="Cook")
+    body = {"confirm": "delete everything"}
+    api.post(f"{AT}/delete-everything", body)
+    table = EXPORTED["applications"]
+    for row in api.engine.read(lambda conn: conn.execute(sa.select(table)).all()):
+        assert not [one for one in row if isinstance(one, str) and ("Kind Boats" in one or "kind1" in one)]
+    for posting in (by_address, by_role):
+        refused = api.post(f"{AT[4:]}/enqueue", {"posting_id": str(posting)})
+        assert (refused.status_code, "applied for" in refused.text) == (409, True)
+    assert len(send(api, "import", content=past).json()["imported"]) == 2
+    api.post(f"{AT}/delete-everything", {**body, "forget_openings": True})
+    assert api.post(f"{AT[4:]}/enqueue", {"posting_id": str(by_address)}).status_code == 200
+
+
+def test_rules_queue_nothing_while_everything_is_deleted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    application(api)
+    api.post(f"{AT}/rules", {"rule": {"name": "all"}})
+    Finder(api.engine).settled("https://jobs.kind9.example/9", company="Kind Boats 9")
+    erase = deleting._erase
+
+    def erase_and_match(*arguments: Any) -> None:
+        erase(*arguments)
+        duties.match_rules(api.engine)
+
+    monkeypatch.setattr(deleting, "_erase", erase_and_match)
+    api.post(f"{AT}/delete-everything", {"confirm": "delete everything"})
+    assert api.get(f"{AT}/applications").json()["counts"] == {"withdrawn": 1}

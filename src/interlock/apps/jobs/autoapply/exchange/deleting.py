@@ -1,8 +1,9 @@
 """Deleting all of a seeker's auto-apply data.
 
-Applications under way are withdrawn first, each in a transaction of its own, and erased: their history keeps that there
-was one, and nothing of what it said. Then every row of the workspace goes. What is left is which openings were applied
-for, as ids alone, unless that is deleted too: without it the same opening could be applied for again.
+Rules are stopped first, so that they queue nothing meanwhile. Applications under way are withdrawn, each in a
+transaction of its own, and erased: their history keeps that there was one, and nothing of what it said. Then every row
+of the workspace goes. What is left is which openings were applied for, as ids alone, unless that is deleted too:
+without it the same opening could be applied for again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, OTHERS
 from interlock.apps.jobs.autoapply.machine import WITHDRAWN, application
-from interlock.apps.jobs.autoapply.records.applications import IMPORTED
+from interlock.apps.jobs.autoapply.records import seekers
+from interlock.apps.jobs.autoapply.records.already_applied import lock_seeker
+from interlock.apps.jobs.autoapply.records.applications import IMPORTED, hashed
 from interlock.apps.jobs.tables import applied as T
 from interlock.engine import Engine, NotFinished
 from interlock.engine.application import Unit, erase, find, fire, force
@@ -37,6 +40,7 @@ class Deleted:
 def delete_all(engine: Engine, workspace: str, actor: Actor, reason: str, *, forget_openings: bool = False) -> Deleted:
     """Delete everything. Calling it again goes on where it stopped."""
     report = Deleted()
+    engine.write(lambda unit: _stop(unit, workspace, actor), name="delete_all")
     after: UUID | None = None
     while True:
         found = engine.read(lambda conn, after=after: _instances(conn, workspace, after))  # type: ignore[misc]
@@ -47,6 +51,11 @@ def delete_all(engine: Engine, workspace: str, actor: Actor, reason: str, *, for
         after = found[-1]
     engine.write(lambda unit: _clear(unit, workspace, forget_openings, report), name="delete_all")
     return report
+
+
+def _stop(unit: Unit, workspace: str, actor: Actor) -> None:
+    lock_seeker(unit, workspace)
+    seekers.stop(unit, workspace, actor.name)
 
 
 def _instances(conn: sa.Connection, workspace: str, after: UUID | None) -> list[UUID]:
@@ -83,7 +92,18 @@ def _erase(engine: Engine, ident: UUID, actor: Actor, reason: str, report: Delet
 
 def _clear(unit: Unit, workspace: str, forget_openings: bool, report: Deleted) -> None:
     for table in (*EXPORTED.values(), *OTHERS):
-        mine = [table.c.workspace == workspace]
         if table is T and not forget_openings:
-            mine.append(T.c.origin == IMPORTED)
-        report.rows += unit.conn.execute(sa.delete(table).where(*mine)).rowcount
+            report.rows += _empty_imported(unit, workspace)
+            continue
+        report.rows += unit.conn.execute(sa.delete(table).where(table.c.workspace == workspace)).rowcount
+
+
+def _empty_imported(unit: Unit, workspace: str) -> int:
+    """Imported applications have no instance that is erased: of them, too, only ids are kept."""
+    mine = (T.c.workspace == workspace, T.c.origin == IMPORTED, T.c.company != "")
+    found = unit.conn.execute(sa.select(T.c.id, T.c.url_key).where(*mine)).all()
+    for row in found:
+        kept = {"title": "", "company": "", "board": "", "source": None, "url": None}
+        key = hashed(row.url_key) if row.url_key else None
+        unit.conn.execute(sa.update(T).where(T.c.id == row.id).values(**kept, url_key=key))
+    return len(found)

@@ -118,9 +118,9 @@ def _day(past: PastApplication) -> str:
 
 
 def _known(conn: sa.Connection, workspace: str) -> tuple[dict[str, UUID], dict[str, list[tuple[UUID, str]]]]:
-    """What was applied for, by address and by role with its day."""
+    """What was applied for, by address and by role with its day. What was deleted may be imported again."""
     columns = (T.c.id, T.c.url_key, T.c.title, T.c.company, T.c.job_id, T.c.origin, T.c.submitted_at, T.c.sent_at)
-    query = sa.select(*columns).where(T.c.workspace == workspace)
+    query = sa.select(*columns).where(T.c.workspace == workspace, T.c.company != "")
     by_url: dict[str, UUID] = {}
     by_role: dict[str, list[tuple[UUID, str]]] = {}
     for row in conn.execute(query.order_by(T.c.id)):

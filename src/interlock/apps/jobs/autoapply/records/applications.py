@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -149,9 +150,15 @@ def of_openings(
     conn: sa.Connection, workspace: str, openings: Iterable[UUID], url_keys: Iterable[str]
 ) -> list[ApplicationRow]:
     """All applications for any of these postings, whatever became of them, the oldest first."""
-    ids, keys = list(openings), list(url_keys)
+    ids, plain = list(openings), list(url_keys)
+    keys = [*plain, *map(hashed, plain)]
     same = sa.or_(T.c.posting_id.in_(ids), T.c.opening_id.in_(ids), T.c.url_key.in_(keys))
     return _rows(conn, sa.select(T).where(T.c.workspace == workspace, same).order_by(T.c.id))
+
+
+def hashed(url_key: str) -> str:
+    """What is kept of an address whose application was deleted."""
+    return f"sha256:{sha256(url_key.encode('utf-8', 'replace')).hexdigest()}"
 
 
 def of_rule(conn: sa.Connection, rule_id: UUID, statuses: Sequence[str]) -> list[UUID]:
