@@ -7,8 +7,8 @@ The steps of one question:
 
 begin    in one transaction: return an answer that is stored under the same hash; refuse if the budget is spent;
          otherwise record the intent as an effect, which counts as sent from then on
-ask      one request with a time limit, without hidden retries. If the answer does not fit the type, the model is told
-         once what is wrong
+ask      one request with a time limit, without hidden retries. If the answer does not fit the type, the model is asked
+         once more, with what was wrong
 ended    in one transaction: the row of the call, the answer by its hash, the end of the effect
 
 A crash before `ended` loses the answer. Repeating a model call is harmless and only costs money, so the next attempt

@@ -46,7 +46,7 @@ def acknowledge(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Say that somebody looks after it: it is not reported again."""
+    """Acknowledge an alert: it is not reported again."""
     from interlock.watch import alerts
 
     with opened(database, apps) as engine:
@@ -86,7 +86,7 @@ def set_(
     minutes: Annotated[float, typer.Option("--for", min=0, help="Minutes that it must last before it opens.")] = 0,
     notify: Annotated[
         list[str] | None,
-        typer.Option(help="Who is told: mail:ann@example.com or webhook:NAME; may be given several times."),
+        typer.Option(help="Who is notified: mail:ann@example.com or webhook:NAME; can be given several times."),
     ] = None,
     user: As = "",
     in_json: Json = False,

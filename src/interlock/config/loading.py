@@ -88,7 +88,7 @@ def _read(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 
 def _apps(given: Mapping[str, Any], from_file: Mapping[str, Any]) -> list[str]:
-    """The setting `apps`. A value that is no list of names is reported later, with all other problems."""
+    """The setting `apps`. A value that is not a list of names is reported later, with all other problems."""
     found = given.get("apps")
     if found is None:
         texts = [text for name, text in os.environ.items() if name.upper() == "INTERLOCK_APPS"]

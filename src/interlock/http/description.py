@@ -71,7 +71,7 @@ def described(app: FastAPI) -> dict[str, Any]:
 
 
 def _names(schemas: dict[str, Any]) -> dict[str, str]:
-    """The names of the schemas. Models of one name in two modules are told apart by their subject: `OutboxWhy`."""
+    """The names of the schemas. Models of one name in two modules are distinguished by their subject: `OutboxWhy`."""
     found: dict[str, str] = {}
     for key in sorted(schemas, key=lambda one: ("__" in one, one)):
         *modules, name = key.split("__")

@@ -188,7 +188,7 @@ class Application:
 
 
 def _listed(what: str, given: Iterable[Any], kind: type[Any]) -> None:
-    """Refuse what is no list of this kind; a text would be taken for a list of letters."""
+    """Refuse what is not a list of this kind; a text would pass as a list of letters."""
     wrong = given if isinstance(given, str) or not isinstance(given, Sequence) else None
     if wrong is None:
         wrong = next((one for one in given if not isinstance(one, kind)), None)

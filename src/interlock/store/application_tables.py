@@ -180,7 +180,7 @@ def _read(name: str, application: str, columns: str, personal: str | None) -> Ap
         own = None if said is None else Personal(name, tuple(said["columns"]), said["erase"])
     except (ValueError, TypeError, KeyError) as error:
         raise StoreError(
-            f"the row {name!r} of application_table cannot be read ({error}); write it anew where the application "
+            f"the row {name!r} of application_table cannot be read ({error}); write it again where the application "
             f"{application!r} is loaded: interlock db migrate"
         ) from error
     return ApplicationTable(name, application, kinds, own)

@@ -206,7 +206,7 @@ def _indexes(conn: sa.Connection) -> Iterator[Finding]:
             Level.PROBLEM,
             "index",
             f"{name} is not valid, so nobody uses it",
-            f"build it anew: REINDEX INDEX CONCURRENTLY {name}",
+            f"rebuild it: REINDEX INDEX CONCURRENTLY {name}",
         )
 
 

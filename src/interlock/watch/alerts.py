@@ -210,8 +210,8 @@ def _notify(unit: Unit, alert: Alert, what: str, notify: Sequence[str]) -> Alert
     for one in dict.fromkeys(notify):
         channel, _, whom = one.partition(":")
         outbox.put(unit, channel, whom, f"Alert {what}: {alert.sentence}", body)
-    told = list(dict.fromkeys([*alert.recipients, *notify]))
-    return _change(unit, alert, notified="\n".join(told)) if told != alert.recipients else alert
+    notified = list(dict.fromkeys([*alert.recipients, *notify]))
+    return _change(unit, alert, notified="\n".join(notified)) if notified != alert.recipients else alert
 
 
 # -- people

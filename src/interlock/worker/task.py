@@ -82,7 +82,7 @@ class Task(Generic[D]):
         self.data = data
 
     def heartbeat(self) -> None:
-        """Still alive: the time limit starts anew."""
+        """Still alive: the time limit starts again."""
         self.check()
         self._port.call("heartbeat")
 
@@ -138,7 +138,7 @@ class Task(Generic[D]):
 
         The review is one of the machine's `reviews`; `title` puts the question in other words. The name tells the
         question from others of the same visit of the step: asked again, also after a crash, it gives the same answer.
-        The time limit starts anew with the answer.
+        The time limit starts again with the answer.
         """
         options = {
             "deadline": deadline,

@@ -195,7 +195,7 @@ HELD = {
     "lineage": "something of its lineage is under way",
     "lease": "it holds a lease",
     "dead letter": "a dead letter is open",
-    "effect": "nobody knows what came of an effect",
+    "effect": "the outcome of an effect is unknown",
 }
 
 

@@ -267,7 +267,7 @@ def process_again(unit: Unit, id: UUID, who: Principal) -> Instance:
 
 @router.post("/{id}/review", summary="Decide a review", response_model=Envelope)
 async def review(service: TheService, write: Write, id: Id, body: ReviewBody) -> Response:
-    """409 if somebody was faster, or the workflow has changed since `expected_seq`."""
+    """409 if somebody else has decided it, or the workflow has changed since `expected_seq`."""
 
     places = await evidence_places.look_up(
         service, write.request, counted_for(write.who), lambda conn: seen(conn, id, write.who), body.fields
@@ -283,7 +283,7 @@ async def review(service: TheService, write: Write, id: Id, body: ReviewBody) ->
 
 
 def decide(unit: Unit, id: UUID, body: ReviewBody, who: Principal) -> None:
-    """Decide as the caller. Raises AlreadyDecided if somebody was faster."""
+    """Decide as the caller. Raises AlreadyDecided if somebody else has decided it."""
     instance = locked(unit, id, who, "review")
     decide_as(unit, instance, body, who.actor_in(instance.workspace))
 
@@ -333,7 +333,7 @@ async def resume(
     review: UUID,
     signature: Annotated[str, Query(max_length=100)],
 ) -> Response:
-    """Needs nothing but the link, once. 403 if it was changed or has expired, 409 if the review is decided."""
+    """Needs only the link, which works once. 403 if it was changed or has expired, 409 if the review is decided."""
 
     link, now = links.Link(review, by, via, until, signature), service.engine.clock.now()
     places = await evidence_places.look_up(

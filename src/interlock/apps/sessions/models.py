@@ -55,7 +55,7 @@ class ToolAnswer(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    reason: str = Field("", max_length=2000, title="Reason", description="The agent is told it when you deny the call.")
+    reason: str = Field("", max_length=2000, title="Reason", description="The agent reads it if you deny the call.")
     changed_input: str = Field(
         "",
         max_length=100_000,

@@ -272,7 +272,7 @@ def _against(store: Store, kept: list[Checkpoint], keys: Keys | None) -> Iterato
             if other != one:
                 yield (
                     f"{when}, which was given, was given twice, with different contents: after the first was signed "
-                    "the database was rolled back, or restored, and signed anew"
+                    "the database was rolled back, or restored, and signed again"
                 )
             if keys is not None and keys.knows(one.key_id) and not one.signed_by(keys):
                 yield f"{when}, which was given, is not signed with the audit key"

@@ -173,7 +173,7 @@ def position(row: Any) -> Position | None:
 def place(row: Any | None, named: Position | None) -> Position:
     """Up to where the history is signed: the position of the newest checkpoint, or an earlier one.
 
-    The table `cursor` may have an earlier position. A restored database counts its positions anew: see
+    The table `cursor` may have an earlier position. A restored database counts its positions from the start: see
     `feed.reorder_restored`.
     """
     if row is None:

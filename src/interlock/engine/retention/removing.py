@@ -36,7 +36,7 @@ REASONS: tuple[tuple[str, Any], ...] = (
     ("a dead letter is open", sa.select(t.dead_letter.c.instance_id).where(t.dead_letter.c.status == "open")),
     ("it holds a lease", sa.select(t.lease.c.instance_id).where(t.lease.c.holder.is_not(None))),
     ("it holds a slot of a limit", sa.select(t.limit_slot.c.instance_id)),
-    ("nobody knows what came of an effect", sa.select(E.c.instance_id).where(E.c.status.in_(("sent", "unknown")))),
+    ("the outcome of an effect is unknown", sa.select(E.c.instance_id).where(E.c.status.in_(("sent", "unknown")))),
     ("another one continues it", visits.continued()),
     ("a message is not settled", sa.select(t.outbox.c.instance_id).where(t.outbox.c.status.in_(("waiting", "dead")))),
 )

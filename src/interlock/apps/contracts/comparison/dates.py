@@ -37,7 +37,7 @@ _NAME = re.compile(rf"\b(?:{_MONTH})\b", re.IGNORECASE)
 
 
 def dates_in(text: str) -> list[date]:
-    """Return all dates in a text, in order; what is no date of the calendar is left out."""
+    """Return all dates in a text, in order; dates that do not exist are left out."""
     return [found for match in _FOUND.finditer(text) if (found := _read(match.group()))]
 
 

@@ -294,7 +294,7 @@ def _number(value: FieldSide) -> Decimal | None:
 
 
 def _against(standard: Clauses, contract: Clauses) -> list[Finding]:
-    """Hold a contract against another document: each clause of it with a heading or a number is expected."""
+    """Compare a contract with another document: each clause of that document with a heading or a number is expected."""
     findings = []
     for pair in align(standard, contract):
         before, after = pair.before, pair.after

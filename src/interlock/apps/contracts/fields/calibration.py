@@ -155,7 +155,7 @@ def empty_rows(fields: Iterable[str], source: str = "measured") -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The probability that a value is right, its interval (nine in ten), and the known values of its field."""
+    """The probability that a value is right, its 90 % interval, and the known values of its field."""
 
     p: float
     low: float

@@ -37,7 +37,7 @@ def brier(pairs: Sequence[tuple[float, bool]]) -> float:
 
 
 def interval(right: float, n: float, width: float = 1.645) -> tuple[float, float]:
-    """Wilson's interval of a share, by default nine in ten; all there is for nothing counted."""
+    """Wilson's interval of a share, 90 % unless set; 0 to 1 if nothing was counted."""
     if n <= 0:
         return 0.0, 1.0
     share, square = right / n, width * width

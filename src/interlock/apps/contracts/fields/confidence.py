@@ -56,7 +56,7 @@ class Assessment:
     uncapped: int
     """The probability before any cap."""
     interval: tuple[int, int]
-    """Between what that probability is thought to be, nine times in ten."""
+    """The 90 % interval of that probability."""
     grade: str
     needs_review: bool
     reasons: tuple[str, ...]
@@ -164,10 +164,10 @@ def score(
 
 
 def _is_answer(definition: FieldDefinition, estimate: Estimate) -> bool:
-    """Is a value likely enough to be stated? Nobody looks at a field that is not required, so its interval counts."""
+    """Whether a value is likely enough to be stated. Nobody checks an optional field, so its interval counts."""
     if definition.required:
         return estimate.p >= definition.least
-    # Of a field that nobody ever counted nothing is known; it is stated as what fields are in general.
+    # Nothing is known of a field that was never counted; the estimate for all fields is used.
     return estimate.n is None or (estimate.n >= FEWEST_KNOWN and estimate.low >= definition.least)
 
 

@@ -112,7 +112,7 @@ def read_one(
 def states(
     vertical: Vertical, read: Sequence[Read], table: Table, *, folds: int | None = None, written: bool = False
 ) -> list[JudgedDocument]:
-    """What is stated of each document, by a calibration that has not seen it."""
+    """The result of each document, by a calibration that was made without it."""
     made: dict[int, Calibration] = {}
     priors = priors_of(vertical.name)
     every = fit(vertical, [one.judged for one in read], priors, version="all", written=written) if folds else None

@@ -31,7 +31,7 @@ class FieldRow:
     accuracy: float
     accuracy_low: float
     accuracy_high: float
-    """Between what the accuracy may be, nine times in ten."""
+    """The 90 % interval of the accuracy."""
     accuracy_known: float
     """Accuracy over the documents with a known answer only."""
     stated: float
@@ -66,7 +66,7 @@ class ThresholdRow:
     precision: float
     precision_low: float
     precision_high: float
-    """Between what the precision may be, nine times in ten."""
+    """The 90 % interval of the precision."""
     stated: float
     """The mean final confidence of what is approved, as a share."""
 
@@ -226,7 +226,7 @@ def _readers(name: str, mine: Sequence[Judged]) -> list[ReaderRow]:
 
 
 def _threshold(threshold: int, vertical: Vertical, documents: Sequence[JudgedDocument]) -> ThresholdRow:
-    # The hard rules hold at every threshold; only the number is compared with another one.
+    # The hard rules apply at every threshold; only the number is compared with another one.
     approved = [
         document
         for document in documents

@@ -38,7 +38,7 @@ class Profile(BaseModel):
     documents: int = 0
 
     def strange(self, text: str) -> bool:
-        """Is the text farther from the documents of the calibration than nearly all of them?"""
+        """Whether the text is farther from the documents of the calibration than nearly all of them."""
         if self.documents < FEWEST:
             return False
         return self.distance(frequencies(text)) > BEYOND * self.farthest

@@ -50,7 +50,7 @@ class Promise(BaseModel):
     documents: int = 0
 
     def of(self, fields: Sequence[Likely]) -> tuple[float, float, float]:
-        """What is promised, and the interval (nine in ten) around what is thought."""
+        """The promised probability, and its 90 % interval."""
         x, doubt = together(fields)
         mean = self.shift + self.slope * x
         a, ab, b = self.covariance

@@ -27,7 +27,7 @@ class Found:
     confidence: float | None = None
     """The estimated probability that the value is right; `None` before it was scored."""
     interval: tuple[float, float] | None = None
-    """Between what the probability is thought to be, nine times in ten."""
+    """The 90 % interval of the probability."""
     alternatives: tuple[Candidate, ...] = ()
     basis: str = ""
     """What the value was computed from, where it is not in the quote: `3 years from 2003-05-06 (effective date)`."""

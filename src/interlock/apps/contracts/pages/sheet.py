@@ -96,7 +96,7 @@ class Row:
 
     @property
     def now(self) -> str:
-        """The value that stands, with what the reviewer has entered so far."""
+        """The value in force, with what the reviewer has entered so far."""
         if self.given.action in {"clear", "absent"}:
             return ""
         return shortened(self.given.value) if self.given.action == "correct" else self.short

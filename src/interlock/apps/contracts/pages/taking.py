@@ -1,4 +1,4 @@
-"""Taking a review and releasing it. Opening its page reserves nothing; who comes too late sees who has it."""
+"""Claiming and releasing a review. Opening its page reserves nothing; whoever comes too late sees who has it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def has_taken(task: OpenReview | None, me: str, now: int) -> bool:
 
 @router.post("/ui/contracts/{id}/{kind}/take")
 async def take(form: Posted, id: UUID, kind: Kind) -> Response:
-    """Reserve the review for this reader for half an hour, or say who was faster."""
+    """Reserve the review for this reader for half an hour, or say who has it."""
     v = form.v
     to = f"/ui/contracts/{id}/{kind}"
     field = form.get("field")
@@ -94,7 +94,7 @@ def reviewer_of(unit: Unit, id: UUID, v: Visitor) -> Instance:
 
 
 def over(task: OpenReview | None) -> str:
-    """Who decided, for somebody who comes late."""
+    """Who decided, for somebody who comes too late."""
     if task is None or task.status != "decided":
         return "Too late: its review is closed."
     return f"Too late: {person(task.decided_by or '')} has decided already ({title(task.decision or '')})."

@@ -38,7 +38,7 @@ Text = Annotated[str, Query(max_length=200)]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One uploaded file, and what became of it."""
+    """One uploaded file, and its result."""
 
     name: str
     accepted: bool

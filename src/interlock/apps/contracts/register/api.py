@@ -68,7 +68,7 @@ async def calendar_file(service: TheService, who: Caller, workspace: Workspace =
     openapi_extra=PUBLIC,
 )
 async def subscribed(service: TheService, id: UUID, signature: Annotated[str, Path(max_length=100)]) -> Response:
-    """Needs nothing but the address, as long as the person who made it may read the workspace."""
+    """Needs only the address, as long as the person who made it can read the workspace."""
     found = await service.read(lambda conn: feeds.opened(conn, id, signature))
     return await calendar_answer(service, found.workspace)
 

@@ -27,7 +27,7 @@ from interlock.store.sql import upsert
 log = logging.getLogger("interlock.contracts")
 AT_ONCE = 100
 IN_FORCE = (VALIDATED, COMPARING, COMPLETED)
-"""Only fields that were approved, by the confidence or by a person, remind somebody."""
+"""Only approved fields, by the confidence or by a person, cause reminders."""
 WORDS = {"end": "ends on", "notice": "can be ended by notice until"}
 _walked: WeakKeyDictionary[Engine, UUID | None] = WeakKeyDictionary()
 

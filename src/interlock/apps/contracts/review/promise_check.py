@@ -22,7 +22,7 @@ from interlock.watch.rules import Rule
 
 LAST = 100
 FEWEST = 20
-"""Samples below which nothing is said."""
+"""The least number of samples for a statement."""
 
 rules = [Rule(name="contracts_promise", metric="contracts.promise_gap", op=">", threshold=0)]
 

@@ -56,7 +56,7 @@ BY_THE_MOMENT = frozenset(
 )
 """Checks that block now and may pass later, though rule and posting stay as they are."""
 AGAIN = span(timedelta(minutes=15))
-"""When a posting is decided about again that was kept out only for the moment."""
+"""When a posting that is excluded only for now is decided about again."""
 BY_HAND = ApplyRule(name="by hand")
 """The limits of an application that no rule made."""
 DECLINED = ("user", "rejected_in_review")

@@ -1,4 +1,4 @@
-"""What follows every move of an application: its record, its log, and a message when it was given up."""
+"""Followers of every move of an application: its record, its log, and a message when it was given up."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def chosen_time(data: Mapping[str, Any]) -> Micros | None:
 
 
 def may_have_arrived(conn: sa.Connection, instance_id: UUID) -> bool:
-    """Whether the application was sent and has arrived, or nobody knows."""
+    """Whether the application was sent and has arrived, or may have."""
     found = effects_of(conn, instance_id)
     return any(one.kind == SUBMISSION and one.status in ("sent", "unknown", "confirmed") for one in found)
 

@@ -65,7 +65,7 @@ def replace(unit: Unit, workspace: str, rule_id: UUID, rule: ApplyRule, actor: A
 def preview_of(
     conn: sa.Connection, workspace: str, rule: ApplyRule, *, stopped: Callable[[], bool] = lambda: False
 ) -> dict[str, Any]:
-    """What a rule would take of the best stored matches, and why not the others."""
+    """Which of the best stored matches a rule would select, and why not the others."""
     query = (
         sa.select(P)
         .where(P.c.workspace == workspace, P.c.outcome == postings.MATCHED, P.c.state != postings.CLOSED)

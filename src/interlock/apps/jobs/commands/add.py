@@ -32,7 +32,7 @@ def add(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Add a company, a source or a posting by its address. The same again, while it is open, adds nothing."""
+    """Add a company, a source or a posting by its address. One that is still open is not added again."""
     settings = settings_of(config, database)
     from interlock.apps.jobs.finder import intake, machine, models
     from interlock.apps.jobs.finder.recognition import KINDS, recognise

@@ -100,7 +100,7 @@ def status(
 
 
 def _said(value: Any) -> str:
-    """A value of an application in a line; of a file its name."""
+    """A value of an application in one line; for a file its name."""
     if isinstance(value, list):
         return ", ".join(str(getattr(one, "name", one)) for one in value)
     return f"{value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else str(value)
@@ -152,7 +152,7 @@ def schedule(
 
 
 def _time(engine: Engine, workspace: str, text: str) -> datetime | None:
-    """The time that a person wrote; without an offset it is one of the seeker's time zone."""
+    """The time that a person wrote; without an offset it is in the seeker's time zone."""
     from interlock.apps.jobs.finder.records import profiles
     from interlock.engine import InvalidData
 

@@ -76,7 +76,7 @@ def wait(
     *,
     quiet: bool,
 ) -> list[Instance]:
-    """Wait until all rest, with a bar for each. If no worker is alive, do the work here, and that which follows."""
+    """Wait until all have ended, with a bar for each. If no worker is alive, do the work here, with what it starts."""
     from interlock.apps.jobs.finder import company, listing, source
     from interlock.worker import Worker
 
@@ -115,7 +115,7 @@ def _follow(engine: Engine, ids: Sequence[UUID], progress: Any) -> None:
 
 
 def _open_below(conn: Any, ids: Sequence[UUID]) -> int:
-    """How many descendants are not at rest."""
+    """How many descendants have not ended or stopped."""
     from interlock.apps.jobs.finder.records.lists import MACHINES
     from interlock.engine.application import instances
 

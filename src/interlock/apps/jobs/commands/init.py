@@ -27,7 +27,7 @@ def init(
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
 ) -> None:
-    """Write a profile for the job finder. A file that is there is not overwritten, unless with --force."""
+    """Write a profile for the job finder. An existing file is overwritten only with --force."""
     from interlock.machine import InterlockError
     from interlock.machine.extras import require
 

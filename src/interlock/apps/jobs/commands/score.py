@@ -71,7 +71,7 @@ def _print_scored(scored: list[dict[str, Any]]) -> None:
 
 
 def _why(scored: dict[str, Any]) -> str:
-    """What speaks against a filtered posting, the worst first; for the others their matched skills."""
+    """The reasons against a filtered posting, the worst first; for the others their matched skills."""
     found = scored["filter_result"]
     if found["passed"]:
         return ", ".join(scored["match_result"]["matched_skills"])

@@ -17,7 +17,7 @@ def api_address(base: str, board: Board) -> str:
 
 
 def configuration(base: str, board: Board) -> dict[str, Any]:
-    """How the finder is told to read the API."""
+    """The configuration of the finder for the API."""
     made: dict[str, Any] = {
         "base_url": api_address(base, board),
         "endpoints": {"search": "jobs", "details": "jobs/{id}"},

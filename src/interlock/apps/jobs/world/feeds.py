@@ -119,6 +119,6 @@ def _json(call: Call, board: Board) -> Reply:
 
 
 def configuration(base: str, board: Board) -> dict[str, str]:
-    """How the finder is told to read the feed. Atom has no field for a company, so it is in the title."""
+    """The configuration of the finder for the feed. Atom has no field for a company, so it is in the title."""
     made = {"url": feed_address(base, board)}
     return made | {"company_extraction": "from_title"} if board.options["format"] == "atom" else made

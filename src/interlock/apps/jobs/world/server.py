@@ -276,7 +276,7 @@ def _cut(reply: Reply) -> bytes:
 
 
 async def _break_off(receive: Receive, beginning: bytes) -> None:
-    """Write bytes as they are and close the connection; ASGI itself has no way to be rude."""
+    """Write bytes as they are and close the connection; ASGI itself cannot do that."""
     transport = receive.__self__.transport  # type: ignore[attr-defined]
     if beginning:
         transport.write(beginning)

@@ -59,7 +59,7 @@ class AgentConfig(Table):
         description="Whether it has tools of its own: then it runs inside the sandbox's confinement, or not at all.",
     )
     network: bool = Field(True, description="Whether a program with tools of its own reaches the network.")
-    model: str = Field("", description="The model that it is told to use.")
+    model: str = Field("", description="The model that it uses.")
     env: list[str] = Field(
         default_factory=list, description="Variables of the service's environment that are passed on, such as its key."
     )

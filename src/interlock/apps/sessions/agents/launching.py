@@ -1,4 +1,4 @@
-"""How each kind of agent is started: its command, its variables, and what it is told first."""
+"""How each kind of agent is started: its command, its variables, and its first message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides how a prompt ended, from everything that is known, and says it in a sentence."""
+"""Decides from everything that is known how a prompt ended, and describes it in a sentence."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Spool:
 
     @contextmanager
     def locked(self, patience: float) -> Iterator[None]:
-        """Hold the run while its supervisor is gone; StillRunning if that takes too long."""
+        """Lock the run while its supervisor is gone; StillRunning if that takes too long."""
         number = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             deadline = time.monotonic() + patience

@@ -115,7 +115,7 @@ class Decision:
 
     allow: bool
     reason: str = ""
-    """What the agent is told when the call is denied."""
+    """The answer to the agent when the call is denied."""
     changed_input: Mapping[str, Any] | None = None
     """The input to use instead."""
 

@@ -169,7 +169,7 @@ async def delete_items(access: Administering, pool: Pool = None) -> RemovedOut:
 
 @router.delete("/admin/borrowed", summary="Remove the borrowed sandboxes for good", response_model=RemovedOut)
 async def delete_borrowed_items(access: Administering, pool: Pool = None) -> RemovedOut:
-    """Their borrowers are not asked, and what they return afterwards counts as returned."""
+    """Their borrowers are not asked. Returning them afterwards succeeds."""
     return RemovedOut(removed=await access.write(_remove, ("borrowed", "in_return"), pool, access.actor))
 
 
@@ -186,7 +186,7 @@ def _remove(unit: Unit, states: tuple[str, ...], name: str | None, actor: Actor)
 
 @router.post("/admin/force-return", summary="Make a sandbox free without its borrower", response_model=ReleasedOut)
 async def post_force_return(access: Administering, body: ItemBody) -> ReleasedOut:
-    """Nobody is notified. Its borrower may still use it, so be sure that it does not."""
+    """Nobody is notified. Make sure that its borrower no longer uses it."""
     key = access.key_of(body.key) if body.key is not None else None
     return await access.write(_force, body.item_id, body.item, key, access.actor)
 

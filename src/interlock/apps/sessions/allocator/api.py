@@ -117,9 +117,9 @@ async def post_borrow(request: Request, access: Borrowing, body: BorrowBody | No
     return await _borrow(request, access, given.wait, checked_params(given.params), given.pool)
 
 
-@router.get("/borrow/{key}", summary="What was borrowed with an idempotency key", response_model=LentOut)
+@router.get("/borrow/{key}", summary="Show what was borrowed with an idempotency key", response_model=LentOut)
 async def get_borrowed(access: Borrowing, key: str) -> LentOut:
-    """For a client whose answer was lost: 404 says that nothing is borrowed with the key."""
+    """For a client that lost the answer. 404 if nothing is borrowed with the key."""
     found = await access.read(lending.find_by_key, access.key_of(key[:200]))
     if found is None:
         raise NotBorrowed("nothing is borrowed with this key")
@@ -207,7 +207,7 @@ async def post_return_too(access: Borrowing, body: ReturnBody) -> AcceptedOut:
     return await post_return(access, body)
 
 
-@router.post("/renew", summary="Keep a sandbox that is still used", response_model=DoneOut)
+@router.post("/renew", summary="Renew a borrow", response_model=DoneOut)
 async def post_renew(access: Borrowing, body: TokenBody) -> DoneOut:
     """Its time limit begins again. 404 if nothing is borrowed with the token."""
     await access.write(lending.renew, body.borrow_token, timedelta(hours=access.settings.lend_for))
@@ -221,7 +221,7 @@ def _notifies_return(access: AllocatorAccess) -> bool:
 # -- operations
 
 
-@router.get("/operations/{id}", summary="How far an operation is", response_model=OperationOut)
+@router.get("/operations/{id}", summary="Show an operation", response_model=OperationOut)
 async def get_operation(access: Borrowing, id: UUID) -> OperationOut:
     return OperationOut.of(await _operation(access, id))
 

@@ -1,4 +1,4 @@
-"""What the clock does for the allocator: operations are carried on, and borrows end with their time."""
+"""Duties of the allocator: continue operations, and end borrows whose time is over."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def claim(unit: Unit, operation_id: UUID, longest: float = 0.0) -> Operation | N
 
 
 def postpone(unit: Unit, operation: Operation, delay: timedelta) -> None:
-    """Let go of the operation until a subscriber is asked again."""
+    """Release the operation until a subscriber is asked again."""
     unit.conn.execute(
         sa.update(O)
         .where(O.c.id == operation.id, O.c.fence == operation.fence, O.c.status == IN_PROGRESS)
@@ -188,7 +188,7 @@ def postpone(unit: Unit, operation: Operation, delay: timedelta) -> None:
 def note(
     unit: Unit, operation: Operation, subscriber: str, status: str, remote_id: str | None, error: str | None
 ) -> bool:
-    """Write down what a subscriber answered; False if somebody else works on the operation by now."""
+    """Store what a subscriber answered; False if somebody else works on the operation by now."""
     if not is_ours(unit, operation):
         return False
     which = (N.c.operation_id == operation.id, N.c.subscriber == subscriber)

@@ -18,7 +18,7 @@ from interlock.store import Micros, span
 from interlock.store.sql import upsert
 
 PLACE = timedelta(seconds=30)
-"""A waiter who does not ask again within this time loses the place."""
+"""A borrower that does not ask again within this time loses its place."""
 LOOK_AGAIN = timedelta(seconds=5)
 
 
@@ -31,7 +31,7 @@ class MustWait:
 
 
 def keep_place(unit: Unit, name: str, key: str) -> MustWait | None:
-    """Take a place in line, or keep it; None if an item is free for this one."""
+    """Take a place in the line, or keep it; None if an item is free for this borrower."""
     pool.lock(unit, name)
     until = unit.now + span(PLACE)
     values = {"pool": name, "key": key, "since": unit.now, "until": until}
@@ -43,7 +43,7 @@ def keep_place(unit: Unit, name: str, key: str) -> MustWait | None:
 
 
 def ahead(unit: Unit, name: str, key: str) -> int:
-    """How many wait before this one; all of them, if it has no place."""
+    """How many wait before this one; all of them if it has no place."""
     mine = unit.conn.execute(sa.select(W.c.since).where(W.c.pool == name, W.c.key == key, W.c.until >= unit.now))
     since = mine.scalar()
     query = sa.select(sa.func.count()).where(W.c.pool == name, W.c.until >= unit.now, W.c.key != key)
@@ -70,6 +70,6 @@ def first_in_line(conn: sa.Connection, name: str, now: Micros, limit: int) -> li
 
 
 def waiting(conn: sa.Connection, name: str | None = None) -> int:
-    """How many places in line are taken, those included that lapse soon."""
+    """How many places in the line are taken, including those that expire soon."""
     query = sa.select(sa.func.count()).select_from(W)
     return int(conn.execute(query if name is None else query.where(W.c.pool == name)).scalar_one())

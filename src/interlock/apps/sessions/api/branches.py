@@ -32,7 +32,7 @@ class FileOut(BothSpellings):
     """A changed file."""
 
     path: str
-    added: int | None = Field(description="Null for a file that is no text.")
+    added: int | None = Field(description="Null for a binary file.")
     removed: int | None
 
 
@@ -114,11 +114,11 @@ async def get_patch(service: TheService, who: Caller, id: UUID) -> Response:
 
 @router.post("/{id}/push", summary="Push the branch", response_model=BranchDone)
 async def push_branch(write: Write, id: UUID) -> Any:
-    """To the repository that it came from, never by force. 409 where the configuration does not allow it."""
+    """Pushes to the repository that it came from, never by force. 409 if the configuration does not allow it."""
     return await _published(write.service, write.who, id, PUSH)
 
 
 @router.post("/{id}/merge", summary="Merge the branch into its target", response_model=BranchDone)
 async def merge_branch(write: Write, id: UUID, body: MergeBody | None = None) -> Any:
-    """409 where the configuration does not allow it, or where it cannot be merged by itself."""
+    """409 if the configuration does not allow it, or if there are conflicts."""
     return await _published(write.service, write.who, id, MERGE, body.message if body is not None else "")

@@ -109,7 +109,7 @@ async def _slot(service: TheService, chosen: Annotated[Chosen, Depends()]) -> As
 async def stream_events(
     service: TheService, chosen: Annotated[Chosen, Depends(_slot)]
 ) -> AsyncIterable[ServerSentEvent]:
-    """`session`, `prompt` and `message` events. The id of a message is its position, where a client goes on later."""
+    """`session`, `prompt` and `message` events. The id of a message is its position, from which a client continues."""
     yield ServerSentEvent(comment="listening", retry=1000)
     position = await service.read(lambda conn: _begin(conn, chosen))
     with service.singleton(StreamWaker).listening() as awake:

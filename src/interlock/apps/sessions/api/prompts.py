@@ -44,9 +44,9 @@ def _done(unit: Unit, session_id: UUID, prompt_id: UUID, message: str) -> Sessio
     )
 
 
-@router.post("/prompts", summary="Ask the agent of a session", response_model=SessionDone, status_code=201)
+@router.post("/prompts", summary="Send a prompt to a session", response_model=SessionDone, status_code=201)
 async def add_prompt(write: Write, body: PromptBody) -> Response:
-    """It waits while the session is busy: prompts run one at a time, in their order, each once."""
+    """It waits while the session is busy: prompts run one at a time, in order, each once."""
     prompt = body.new_prompt()
 
     def job(unit: Unit) -> SessionDone:
@@ -79,7 +79,7 @@ async def get_prompt(service: TheService, who: Caller, id: Id) -> Response:
 
 @router.post("/prompts/{id}/cancel", summary="Cancel one prompt", response_model=SessionDone)
 async def cancel_prompt(write: Write, id: Id) -> Response:
-    """Whether it waits or runs. Other prompts of the session go on."""
+    """Cancels it whether it waits or runs. Other prompts of the session are not affected."""
 
     def job(unit: Unit) -> SessionDone:
         found = seen_prompt(unit.conn, id, write.who)
@@ -98,7 +98,7 @@ async def list_messages(
     after_seq: Annotated[int, Query(ge=0, description="Lines after this number.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 500,
 ) -> Response:
-    """Each line once, in order. Of a long one only the beginning is here."""
+    """Each line once, in order. Long lines are cut."""
 
     def look(conn: sa.Connection) -> MessageList:
         prompt = seen_prompt(conn, id, who)

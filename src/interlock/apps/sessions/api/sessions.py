@@ -78,7 +78,7 @@ async def start_session(write: Write, body: SessionBody) -> Response:
 
 @router.post("/with-prompt", summary="Start a session with a prompt", response_model=SessionDone, status_code=201)
 async def start_with_prompt(write: Write, body: SessionWithPromptBody) -> Response:
-    """Both or neither: the session and its first prompt are made in one transaction."""
+    """The session and its first prompt are created in one transaction."""
     workspace, prompt = _place(write.who, body.workspace), body.new_prompt()
     need(write.who, "fire", workspace, MACHINE)
 
@@ -175,9 +175,9 @@ async def put_session(write: Write, id: UUID, body: SessionPatch) -> Response:
     return await write(job, name="fire")
 
 
-@router.post("/{id}/cancel", summary="End the agent and cancel what waits", response_model=SessionDone)
+@router.post("/{id}/cancel", summary="End the agent and cancel waiting prompts", response_model=SessionDone)
 async def cancel_session(write: Write, id: UUID, body: ReasonBody | None = None) -> Response:
-    """The agent is ended within a second; the session goes on to its review. A reason is in the prompts' sentences."""
+    """The agent is ended within a second; the session moves to its review. A reason is in the prompts' sentences."""
 
     def job(unit: Unit) -> SessionDone:
         instance = locked(unit, id, write.who)
@@ -200,9 +200,9 @@ async def archive_session(write: Write, id: UUID, body: ReasonBody | None = None
     return await write(job, name="fire")
 
 
-@router.post("/{id}/unarchive", summary="Bring a session back", response_model=SessionDone)
+@router.post("/{id}/unarchive", summary="Unarchive a session", response_model=SessionDone)
 async def unarchive_session(write: Write, id: UUID, body: ReasonBody | None = None) -> Response:
-    """It comes back to where it was; one that was archived while its agent worked, to its review."""
+    """It returns to the state it was in; one that was archived while its agent worked, to its review."""
 
     def job(unit: Unit) -> SessionDone:
         instance = locked(unit, id, write.who)

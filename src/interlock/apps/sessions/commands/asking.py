@@ -77,7 +77,7 @@ def prompt(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Ask for more. It waits while the agent is busy."""
+    """Send a further prompt. It waits while the agent is busy."""
     from interlock.apps.sessions import control
     from interlock.apps.sessions.commands.watching import follow
     from interlock.apps.sessions.conversation import prompts
@@ -113,7 +113,7 @@ def cancel(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """End the agent and cancel the prompts that wait."""
+    """End the agent and cancel waiting prompts."""
     from interlock.apps.sessions import control
     from interlock.apps.sessions.conversation import prompts
     from interlock.engine import NotFound

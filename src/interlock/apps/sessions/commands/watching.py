@@ -43,7 +43,7 @@ def watch(
     apps: App = None,
     config: Config = None,
 ) -> None:
-    """Watch the agent until no prompt is left. Exit code 0: done, 1: failed, 3: cancelled, 4: nobody knows."""
+    """Watch the agent until no prompt is left. Exit code 0: done, 1: failed, 3: cancelled, 4: unknown outcome."""
     with opened(database, apps, config) as engine:
         raise typer.Exit(follow(engine, id_of(engine, "instance", session_id), every=every, plain=plain))
 

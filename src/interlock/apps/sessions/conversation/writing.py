@@ -20,7 +20,7 @@ TOGETHER = 100
 CHARACTERS = 1_000_000
 """Lines of one transaction, and their characters."""
 ALIVE_EVERY = 60.0
-"""Seconds after which the time limit of the step starts anew while the agent works."""
+"""Seconds after which the time limit of the step starts again while the agent works."""
 
 
 class MessageWriter:

@@ -53,7 +53,7 @@ class LetterOut(BaseModel):
     updated_at: datetime
     resolution_notes: str | None
     closed_by: str | None
-    actions: tuple[str, ...] = Field(description="What can be done: POST to the path with this at its end.")
+    actions: tuple[str, ...] = Field(description="What can be done: POST to the path with one of these at its end.")
 
     @classmethod
     def of(cls, found: Stuck) -> LetterOut:
@@ -87,7 +87,7 @@ class LetterOut(BaseModel):
 
 
 def _masked(found: Stuck) -> dict[str, Any]:
-    """The specification keeps `sbx_config` here; item and token are secrets, so it shows only that there is one."""
+    """`sbx_config` with its secrets, item and token, masked."""
     data: dict[str, Any] = dict(found.letter.data)
     if found.letter.machine == loan.name and data.get("lent"):
         data["sbx_config"] = {"item": MASKED, "borrow_token": MASKED}
@@ -115,7 +115,7 @@ class NoteBody(BaseModel):
 
 
 class WebhookBody(BaseModel):
-    """What an allocator says when a return has ended. Only the id counts: the loan asks the allocator itself."""
+    """The report of an allocator that a return has ended. Only the id counts: the loan asks the allocator itself."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -187,14 +187,14 @@ async def retry_letter(write: Write, id: UUID, body: NoteBody | None = None) -> 
     return await _act(write, id, _note(body), dead_letters.retry)
 
 
-@router.post("/dead-letter-queue/{id}/resolve", summary="It was put right elsewhere", response_model=LetterOut)
+@router.post("/dead-letter-queue/{id}/resolve", summary="Resolve: it was solved elsewhere", response_model=LetterOut)
 async def resolve_letter(write: Write, id: UUID, body: NoteBody | None = None) -> Response:
     return await _act(write, id, _note(body), dead_letters.resolve)
 
 
 @router.post("/dead-letter-queue/{id}/discard", summary="Give the sandbox up", response_model=LetterOut)
 async def discard_letter(write: Write, id: UUID, body: NoteBody | None = None) -> Response:
-    """The sandbox is taken out of use: nobody gets it until somebody has looked at it."""
+    """The sandbox is taken out of use until somebody releases it."""
     engine = write.service.engine
     await write.service.read(lambda conn: _actor(conn, write, id, "operate"))
     said = await write.service.call(dead_letters.save_before, engine, id)
@@ -209,7 +209,7 @@ async def abandon_letter(write: Write, id: UUID, body: NoteBody | None = None) -
 
 @router.post("/dead-letter-queue/{id}/release-force", summary="Make the sandbox free", response_model=LetterOut)
 async def release_letter(write: Write, id: UUID, body: NoteBody | None = None) -> Response:
-    """For owners. Its work is put on the branch if that is possible. Be sure that nobody uses the sandbox any more."""
+    """For owners. Its work is committed to the branch if possible. Make sure that nobody uses the sandbox any more."""
     engine = write.service.engine
     await write.service.read(lambda conn: _actor(conn, write, id, "force"))
     said = await write.service.call(dead_letters.save_before, engine, id)
@@ -228,7 +228,7 @@ def _with(body: NoteBody | None, said: str) -> str:
 # -- what an allocator says
 
 
-@router.post("/webhook/return", summary="An allocator says that a return has ended", response_model=WokenOut)
+@router.post("/webhook/return", summary="Report that a return has ended", response_model=WokenOut)
 async def webhook_return(access: Borrowing, body: WebhookBody) -> WokenOut:
-    """Needs a token with the scope `sandboxes`. The loan that follows the operation asks about it now."""
+    """Needs a token with the scope `sandboxes`. The loan that waits for the operation asks the allocator now."""
     return WokenOut(woken=await access.write(wake_returns, body.operation_id))

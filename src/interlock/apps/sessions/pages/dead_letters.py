@@ -97,7 +97,7 @@ async def act(form: Posted, id: Annotated[UUID, Path()]) -> Response:
 
 
 async def _before(v: Visitor, id: UUID, action: str, note: str) -> str:
-    """What happens outside the transaction: the work is saved, and an allocator elsewhere is told."""
+    """What happens outside the transaction: the work is saved, and an allocator elsewhere is notified."""
     call: Any = v.service.call
     engine = v.service.engine
     if action not in {"discard", "release-force"}:

@@ -112,7 +112,7 @@ class LocalSandboxes:
     def prepare(
         self, slot: Slot, repository: Repository, *, session: str, branch: str, target: str, start_from: str = ""
     ) -> bool:
-        """Give the slot to the session, with its branch checked out; whether it was prepared anew.
+        """Give the slot to the session, with its branch checked out; whether it was prepared again.
 
         One that the session already has stays as it is. `start_from` is the branch of the session that this one forks.
         """

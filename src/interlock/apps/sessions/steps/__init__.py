@@ -7,7 +7,7 @@ transaction of each move.
 
 The points at which a worker may die, and what the next one does:
 
-1. Before the session is in progress: it begins anew. A loan that was started is found again.
+1. Before the session is in progress: it begins again. A loan that was started is found again.
 2. In progress, before `agent_at` is written: the prompt is active and was not started, so it is run.
 3. After `agent_at`, before the agent was launched: the files of the run prove it, so the prompt is run.
 4. While the agent runs: its supervisor ends it. The lines that nobody stored are read from the files of the run, and a

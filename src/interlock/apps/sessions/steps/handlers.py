@@ -22,7 +22,7 @@ from interlock.machine import Again, Go, Outcome
 from interlock.worker import Task
 
 TIME = timedelta(minutes=10)
-"""For each part of the work; it starts anew each minute while the agent lives."""
+"""For each part of the work; it starts again each minute while the agent lives."""
 SOON = timedelta(seconds=2)
 LAST_ATTEMPT = 5
 """The attempt after which trouble with git ends the prompt: the first and the four retries of the machine."""

@@ -283,7 +283,7 @@ def _outbox() -> None:
 
 
 def _history() -> None:
-    # With a constant first: PostgreSQL then adds the column without writing every row anew.
+    # With a constant first: PostgreSQL then adds the column without rewriting every row.
     op.add_column("history", sa.Column("xact", sa.BigInteger(), server_default=sa.text("0"), nullable=False))
     op.add_column("history", sa.Column("dwell", sa.BigInteger(), nullable=True))
     op.add_column("history", sa.Column("waited", sa.BigInteger(), nullable=True))

@@ -137,7 +137,7 @@ def _without_between(flat: Flat) -> Iterator[tuple[float, Opening]]:
 
 
 def _ends_block(line: str) -> bool:
-    """A title, a heading or the end of a paragraph: what follows begins anew."""
+    """A title, a heading or the end of a paragraph: what follows is a new part."""
     words = line.split()
     if re.match(r"[A-Z][\w ]{2,30}:(?: |$)", line) and not line.endswith((",", "and", "between")):
         return True

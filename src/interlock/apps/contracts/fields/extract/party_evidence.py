@@ -1,4 +1,4 @@
-"""Is a piece of text the name of a legal entity or a person, and what in the document says so?
+"""Decides whether a piece of text names a legal entity or a person, with the evidence for it.
 
 A name is supported by its legal form, by the description behind it ("a Delaware corporation"), by standing among the
 signatures, and by being used again. A place, an address, a date, a heading or a role alone ("the Licensee") is none.
@@ -78,7 +78,7 @@ _SHORT_NAME = re.compile(
     r"[Hh]ere)\w{0,30}+[^()\"]{0,60}+\")"
 )
 _PLACED = re.compile(r"(?:\b(?:between|among|and|by)|[;)]|\b[12]\.)[\s:,]{0,4}(?:the )?$", re.IGNORECASE)
-"""Behind such words a party is named."""
+"""Words that come before the name of a party."""
 _ABOVE, _BELOW = 5, 1
 _NOT_SIGNING = re.compile(
     r"\bwitness|\bagreement\b|\bpart(?:y|ies)\b|\bexhibit\b|\bsource:|^\W*(?:by|its|title|name|attn|attention)\b ?:?|"
@@ -116,7 +116,7 @@ def _place(name: str) -> bool:
 
 
 def described(text: str, end: int) -> bool:
-    """Does what follows a name say what kind of entity it is, or where it lives?"""
+    """Whether the text after a name says what kind of entity it is, or where it is registered."""
     return _DESCRIBED.match(text, end, min(end + 260, len(text))) is not None
 
 
@@ -160,7 +160,7 @@ def signing(context: RuleContext) -> list[tuple[str, Line]]:
 
 
 def signed(context: RuleContext, name: str) -> bool | None:
-    """Does the name stand among the signatures? `None` where the document has none that could be found."""
+    """Whether the name is among the signatures; None if no signatures were found."""
     if "signature_letters" not in context.memo:
         context.memo["signature_letters"] = [
             _key_letters(" ".join(line.text for line in signature_lines(context))),
@@ -176,7 +176,7 @@ def _key_letters(text: str) -> str:
 
 
 def used(context: RuleContext, name: str, end: int) -> int:
-    """How often the name's first words stand in the rest of the document, by small letters; at most nine."""
+    """How often the name's first words occur in the rest of the document, in any case; at most nine."""
     words = re.findall(r"[\w&'.-]+", name.lower())[:3]
     pattern = r"\W+".join(map(re.escape, words))
     count = 0
@@ -188,7 +188,7 @@ def used(context: RuleContext, name: str, end: int) -> int:
 
 
 def supported(context: RuleContext, name: str, start: int, end: int) -> bool:
-    """Enough speaks for this being a party: a legal form, or two of description, short name, signature and use."""
+    """Whether there is enough for a party: a legal form, or two of description, short name, signature and use."""
     if not is_name(name):
         return False
     if FORM.search(name):

@@ -61,7 +61,7 @@ def _phone(profile: Profile, question: Question, context: FormContext) -> Found 
     if not given:
         return None
     written = phone(given, home=profile.home.country, form=context.country)
-    return Found(written, "identity.phone") if written else Found(given, "identity.phone is no number we know", False)
+    return Found(written, "identity.phone") if written else Found(given, "identity.phone is not a known number", False)
 
 
 def _link(hosts: tuple[str, ...], profile: Profile, question: Question, context: FormContext) -> Found | None:

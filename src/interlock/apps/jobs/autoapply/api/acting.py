@@ -32,7 +32,7 @@ from interlock.machine.transitions import PEOPLE
 
 @endpoint("POST", "/enqueue", summary="Queue matches", response_model=EnqueuedOut, status_code=200)
 async def enqueue(write: Write, body: EnqueueBody) -> Response:
-    """Queue one posting that you chose, or let the rules decide now. 409 says why a posting was not queued."""
+    """Queue one posting that you chose, or let the rules decide now. 409 with the reason if a posting is not queued."""
     place = writable_workspace(write.who, body.workspace)
     actor = write.who.actor_in(place)
     approval = body.require_user_approval or actor.kind not in PEOPLE  # only a person may do without a person
@@ -51,9 +51,9 @@ async def enqueue(write: Write, body: EnqueueBody) -> Response:
     return await write(queue, name="enqueue")
 
 
-@endpoint("POST", "/process-queue", summary="Look after the queue", response_model=SweptOut)
+@endpoint("POST", "/process-queue", summary="Sweep the queue", response_model=SweptOut)
 async def process_queue(write: Write, body: SweepBody | None = None) -> Response:
-    """Workers prepare what is queued by themselves; this finds what was missed."""
+    """Workers prepare queued applications automatically; this finds those that they missed."""
     place = writable_workspace(write.who, body.workspace if body else None)
 
     def sweep(unit: Unit) -> SweptOut:
@@ -62,7 +62,7 @@ async def process_queue(write: Write, body: SweepBody | None = None) -> Response
     return await write(sweep, name="sweep_queue")
 
 
-@endpoint("POST", "/retry-handler", summary="Look after retries", response_model=SweptOut)
+@endpoint("POST", "/retry-handler", summary="Sweep retries", response_model=SweptOut)
 async def retry_handler(write: Write, body: SweepBody | None = None) -> Response:
     """Queue failed applications whose retry was missed; with `application_id`, retry that one now."""
     given = body or SweepBody(workspace=None)
@@ -81,12 +81,15 @@ async def retry_handler(write: Write, body: SweepBody | None = None) -> Response
 
 @endpoint("POST", "/prepare-application", summary="Prepare an application", response_model=WholeApplicationOut)
 async def prepare_application(write: Write, body: OfApplication) -> Response:
-    """Prepare it now, or again. Its files are in the answer when they are there."""
+    """Prepare it now, or again. The answer lists its files once they exist."""
     return await _act(write, body.application_id, deciding.prepare_again, reason=body.reason)
 
 
 @endpoint(
-    "POST", "/submit", summary="Approve a packet, or say how a submission ended", response_model=WholeApplicationOut
+    "POST",
+    "/submit",
+    summary="Approve a packet, or report the outcome of a submission",
+    response_model=WholeApplicationOut,
 )
 async def submit(write: Write, body: SubmitBody) -> Response:
     """An approval is for exactly one packet, by its hash; a worker sends it. 409 if the packet has changed."""
@@ -106,7 +109,7 @@ async def submit(write: Write, body: SubmitBody) -> Response:
 
 @endpoint("POST", "/schedule", summary="Choose when an application is sent", response_model=WholeApplicationOut)
 async def schedule(write: Write, body: ScheduleBody) -> Response:
-    """One that waits for you is approved with it, by its hash. 409 where the life cycle has no chosen times."""
+    """With the packet's hash it also approves the packet. 409 if the life cycle has no chosen times."""
 
     def do(unit: Unit, place: str, id: UUID, actor: Actor, *, reason: str = "") -> Instance:
         return scheduling.schedule(unit, place, id, body.at, actor, packet_hash=body.packet_hash, reason=reason)
@@ -116,7 +119,7 @@ async def schedule(write: Write, body: ScheduleBody) -> Response:
 
 @endpoint("POST", "/open-form", summary="Take the claim before you send it by hand", response_model=WholeApplicationOut)
 async def open_form(write: Write, body: OfApplication) -> Response:
-    """The job is yours until you say how it ended. 409 if somebody else is applying, or a limit is reached."""
+    """Reserves the job until you report the outcome. 409 if somebody else is applying, or a limit is reached."""
 
     def do(unit: Unit, place: str, id: UUID, actor: Actor, *, reason: str = "") -> Instance:
         return deciding.open_form(unit, place, id, actor)
@@ -136,7 +139,7 @@ async def later(write: Write, body: OfApplication) -> Response:
 
 @endpoint("POST", "/withdraw", summary="Withdraw an application", response_model=WholeApplicationOut)
 async def withdraw(write: Write, body: OfApplication) -> Response:
-    """At any time, also after it was submitted."""
+    """Possible at any time, also after it was submitted."""
     return await _act(write, body.application_id, deciding.withdraw, reason=body.reason)
 
 
@@ -154,7 +157,7 @@ async def resume(write: Write, body: PauseBody) -> Response:
     "POST", "/applications/{id}/answers", summary="Answer questions of a form", response_model=WholeApplicationOut
 )
 async def give_answers(write: Write, id: UUID, body: AnswersBody) -> Response:
-    """They are remembered with their scope, and the packet is prepared again with them."""
+    """The answers are stored with their scope, and the packet is prepared again with them."""
     given = [
         deciding.Given(one.key, tuple(one.value) if isinstance(one.value, list) else one.value, one.scope)
         for one in body.answers

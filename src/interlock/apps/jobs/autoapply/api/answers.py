@@ -216,7 +216,7 @@ class RuleOut(BaseModel):
     changed_by: str
     changed_at: datetime
     blocked_by: dict[str, int] = {}
-    """Check → postings that it keeps out."""
+    """Check → postings that it excludes."""
 
     @classmethod
     def of(cls, one: RuleRow, blocked: dict[str, int] | None = None) -> Self:

@@ -75,7 +75,7 @@ class PauseBody(InWorkspace):
 
 
 class SweepBody(InWorkspace):
-    """Whose work to look after."""
+    """The workspace to sweep."""
 
     application_id: UUID | None = Field(
         None, description="Retry this failed one now.", examples=["01890a5d-ac96-774b-bcce-b302099a8057"]

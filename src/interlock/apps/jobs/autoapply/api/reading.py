@@ -135,7 +135,7 @@ async def download(service: TheService, who: Caller, id: UUID, name: str) -> Res
 
 
 def _as_file(content: bytes, media_type: str, name: str) -> Response:
-    """Always a download: it is made of what strangers wrote."""
+    """Always served as a download, because its content comes from outside."""
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name)}",
         "X-Content-Type-Options": "nosniff",
@@ -156,7 +156,7 @@ async def list_decisions(
     limit: Limit = 100,
     workspace: Workspace = None,
 ) -> DecisionsOut:
-    """With every check, also for postings that were not taken; the newest first."""
+    """With every check, also for postings that were not selected; the newest first."""
     place = readable_workspace(who, workspace)
 
     def read(conn: sa.Connection) -> DecisionsOut:

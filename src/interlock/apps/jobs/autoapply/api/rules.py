@@ -1,4 +1,4 @@
-"""Endpoints of rules: the full set of verbs, and what a rule would take of the stored matches."""
+"""Endpoints of rules: list, show, add, change and delete them, and preview which stored matches one would select."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def list_rules(service: TheService, who: Caller, workspace: Workspace = No
 
 @endpoint("POST", "/rules", summary="Add a rule", response_model=RuleOut, status_code=201)
 async def add_rule(write: Write, body: RuleBody) -> Response:
-    """A rule begins to decide at once; `paused` in it lets it wait."""
+    """A rule decides at once, unless it is `paused`."""
     place = writable_workspace(write.who, body.workspace)
     wanted = rule_changes.checked(body.rule)
     actor = write.who.actor_in(place)
@@ -51,7 +51,7 @@ async def show_rule(service: TheService, who: Caller, id: UUID) -> RuleOut:
 
 @endpoint("PUT", "/rules/{id}", summary="Replace a rule", response_model=RuleOut)
 async def put_rule(write: Write, id: UUID, body: RuleChange) -> Response:
-    """What it leaves out keeps nothing out any more."""
+    """A criterion that is left out excludes nothing any more."""
     wanted = rule_changes.checked(body.rule)
 
     def put(unit: Unit) -> RuleOut:
@@ -63,7 +63,7 @@ async def put_rule(write: Write, id: UUID, body: RuleChange) -> Response:
 
 @endpoint("PATCH", "/rules/{id}", summary="Change a rule", response_model=RuleOut)
 async def patch_rule(write: Write, id: UUID, body: RuleChange) -> Response:
-    """The criteria that are named are changed, the others stay."""
+    """Only the named criteria are changed."""
 
     def patch(unit: Unit) -> RuleOut:
         place = workspace_of_rule(unit.conn, id, write.who, write=True)
@@ -80,7 +80,7 @@ class DeletedOut(BaseModel):
 
 @endpoint("DELETE", "/rules/{id}", summary="Delete a rule", response_model=DeletedOut)
 async def delete_rule(write: Write, id: UUID) -> Response:
-    """Its applications stay and go on."""
+    """Its applications stay and continue."""
 
     def delete(unit: Unit) -> DeletedOut:
         place = workspace_of_rule(unit.conn, id, write.who, write=True)
@@ -91,7 +91,7 @@ async def delete_rule(write: Write, id: UUID) -> Response:
 
 
 class PreviewOut(BaseModel):
-    """What a rule would take by its criteria, why not the others, and what each criterion alone keeps out."""
+    """Which matches a rule would select by its criteria, why not the others, and what each criterion alone excludes."""
 
     looked_at: int
     taken: list[dict[str, Any]]
@@ -100,9 +100,9 @@ class PreviewOut(BaseModel):
     only_by: dict[str, int]
 
 
-@endpoint("POST", "/rules/preview", summary="What a rule would take", response_model=PreviewOut)
+@endpoint("POST", "/rules/preview", summary="Preview a rule", response_model=PreviewOut)
 async def preview_rule(request: Request, service: TheService, who: Caller, body: RuleBody) -> Response:
-    """Nothing is stored. The best 1,000 open matches are looked at."""
+    """Nothing is stored. Only the best 1,000 open matches are checked."""
     place = readable_workspace(who, body.workspace)
     wanted = rule_changes.checked(body.rule)
     found = await service.heavy.run(

@@ -115,7 +115,7 @@ async def card(service: TheService, who: Caller, id: UUID) -> WholeCardOut:
 
 @router.post(f"{BOARD}/move", summary="Move an application", response_model=WholeCardOut)
 async def move(write: Write, id: UUID, body: MoveBody) -> Response:
-    """The move is logged. Closing it finishes its open dates; a reply finishes the follow-up that it got by itself."""
+    """The move is logged. Closing a card finishes its open dates; a reply finishes its automatic follow-up."""
 
     def do(unit: Unit, place: str, actor: str) -> None:
         cards.move_card(
@@ -227,7 +227,7 @@ async def make_feed(write: Write, body: FeedBody | None = None) -> Response:
     )
 
 
-@router.delete("/calendar", summary="Close the calendar's address", response_model=FeedKnownOut)
+@router.delete("/calendar", summary="Remove the calendar's address", response_model=FeedKnownOut)
 async def remove_feed(write: Write, workspace: Workspace = None) -> Response:
     place = writable_workspace(write.who, workspace)
 
@@ -247,7 +247,7 @@ async def remove_feed(write: Write, workspace: Workspace = None) -> Response:
     openapi_extra=PUBLIC,
 )
 async def feed(service: TheService, secret: str) -> Response:
-    """For calendar programs, which log in nowhere. 404 for any other address."""
+    """For calendar programs, which cannot log in. 404 for any other address."""
     now = service.engine.clock.now()
 
     def read(conn: sa.Connection) -> str:

@@ -89,7 +89,7 @@ class BadOut(BaseModel):
 
 
 class ImportOut(BaseModel):
-    """What a file says, and what an import does, or would do. Of each kind the first 50 rows are shown."""
+    """What a file contains, and what an import does or would do. The first 50 rows of each kind are shown."""
 
     columns: dict[str, str] = Field(description="Header → what it is taken for.")
     ignored: list[str] = Field(description="Headers that mean nothing here.")
@@ -158,7 +158,7 @@ async def preview_import(
 async def import_past(
     request: Request, service: TheService, write: Write, day_first: DayFirst = None, workspace: Workspace = None
 ) -> Response:
-    """So that nobody applies twice. Bad rows are left out; the same file again imports nothing."""
+    """Prevents applying twice. Rows that cannot be read are left out; importing the same file again adds nothing."""
     place = writable_workspace(write.who, workspace)
     understood = await _read(request, service, day_first)
 
@@ -170,7 +170,7 @@ async def import_past(
 
 @router.get(
     "/export",
-    summary="Everything of auto-apply",
+    summary="Export everything of auto-apply",
     response_class=StreamingResponse,
     responses={200: {"content": {"application/zip": {}, "application/json": {}, "text/csv": {}}}},
 )

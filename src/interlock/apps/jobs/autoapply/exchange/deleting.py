@@ -38,7 +38,7 @@ class Deleted:
 
 
 def delete_all(engine: Engine, workspace: str, actor: Actor, reason: str, *, forget_openings: bool = False) -> Deleted:
-    """Delete everything. Calling it again goes on where it stopped."""
+    """Delete everything. Calling it again continues where it stopped."""
     report = Deleted()
     engine.write(lambda unit: _stop(unit, workspace, actor), name="delete_all")
     after: UUID | None = None

@@ -98,7 +98,7 @@ async def list_proposals(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     workspace: Workspace = None,
 ) -> ProposalsOut:
-    """Nothing follows from a proposal until somebody accepts it."""
+    """A proposal changes nothing until somebody accepts it."""
     place = readable_workspace(who, workspace)
     wanted = None if state == "all" else state
 
@@ -110,7 +110,7 @@ async def list_proposals(
     return await service.read(read)
 
 
-@router.post("/mail/{id}/accept", summary="Agree with what a mail says", response_model=AcceptedOut)
+@router.post("/mail/{id}/accept", summary="Accept a proposal", response_model=AcceptedOut)
 async def accept(write: Write, id: UUID, body: AcceptBody | None = None) -> Response:
     """The card moves, with the mail's sentence as the reason."""
     given = body or AcceptBody()
@@ -124,7 +124,7 @@ async def accept(write: Write, id: UUID, body: AcceptBody | None = None) -> Resp
     return await write(do, name="accept_mail")
 
 
-@router.post("/mail/{id}/dismiss", summary="Disagree with what a mail says", response_model=ProposalOut)
+@router.post("/mail/{id}/dismiss", summary="Dismiss a proposal", response_model=ProposalOut)
 async def dismiss(write: Write, id: UUID) -> Response:
     def do(unit: Unit) -> ProposalOut:
         place = _workspace_of(unit.conn, id, write.who)

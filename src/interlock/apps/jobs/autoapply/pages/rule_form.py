@@ -54,7 +54,7 @@ def given(form: Form) -> dict[str, Any]:
 
 
 def values_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The rule as plain values. What is left empty is left out, so that it keeps nothing out."""
+    """The rule as plain values. An empty field is left out, so that it excludes nothing."""
     made: dict[str, Any] = {"name": fields["name"].strip(), **{name: fields[name] for name in SWITCHES}}
     for name in LISTS:
         if lines := [one.strip() for one in fields[name].split("\n") if one.strip()]:

@@ -194,7 +194,7 @@ async def _preview(v: Visitor, place: str, rule: ApplyRule) -> dict[str, Any]:
 
 
 def _decided(conn: sa.Connection, jobs: JobsFrame, row: RuleRow, decided: str, after: UUID | None) -> Mapping[str, Any]:
-    """What the rule decided, with every check, and what keeps how many postings out."""
+    """What the rule decided, with every check, and how many postings each check excludes."""
     wanted: dict[str, Any] = {}
     if decided in ("taken", "not"):
         wanted["taken"] = decided == "taken"

@@ -101,7 +101,7 @@ async def import_past(form: PostedWithFiles) -> Response:
 
 @router.post("/ui/jobs/apply-data/delete")
 async def delete(form: Posted) -> Response:
-    """Delete everything, if it is confirmed in words. Sending the form again goes on where it stopped."""
+    """Delete everything, if it is confirmed in words. Sending the form again continues where it stopped."""
     workspace = acting(form)
     v = form.v
     require(v.who, "force", workspace, f"workspace {workspace!r}")

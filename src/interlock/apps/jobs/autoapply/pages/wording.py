@@ -122,7 +122,7 @@ def many(number: int, noun: str) -> str:
 
 
 def criteria(rule: ApplyRule) -> list[tuple[str, str]]:
-    """What a rule asks for, as (label, words); what keeps nothing out is left out."""
+    """What a rule asks for, as (label, words); criteria that exclude nothing are left out."""
     listed = (
         ("Titles", rule.titles),
         (f"Skills, at least {rule.min_skills}", rule.skills),

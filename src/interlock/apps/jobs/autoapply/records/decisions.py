@@ -122,7 +122,7 @@ def page(
 
 
 def blocked_counts(conn: sa.Connection, rule: UUID) -> dict[str, int]:
-    """How many postings each check keeps out of a rule."""
+    """How many postings each check excludes from a rule."""
     rows: Sequence[Any] = conn.execute(
         sa.select(D.c.blocked_by, sa.func.count()).where(D.c.rule_id == rule, D.c.taken == 0).group_by(D.c.blocked_by)
     ).all()

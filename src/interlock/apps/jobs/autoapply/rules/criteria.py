@@ -39,11 +39,11 @@ def _weekday(value: Any) -> Any:
 
 
 class ApplyRule(Part):
-    """An auto-apply rule. A criterion that is left out keeps nothing out."""
+    """An auto-apply rule. A criterion that is left out excludes nothing."""
 
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
     min_score: int | None = Field(None, ge=0, le=100)
-    """The lowest match score. Without it the match's own threshold holds."""
+    """The lowest match score. Without it the match's own threshold applies."""
     titles: Texts = ()
     """The posting's title has all words of one of them."""
     skills: Texts = ()
@@ -64,7 +64,7 @@ class ApplyRule(Part):
     active_days: Annotated[tuple[Annotated[Weekday, BeforeValidator(_weekday)], ...], BeforeValidator(_listed)] = ()
     """Days of the week, in the seeker's time zone, on which the rule queues applications; all of them if empty."""
     take_unknown: bool = True
-    """Whether a posting that does not state its pay or place is taken. It is noted as a doubt."""
+    """Whether a posting that does not state its pay or place is selected, with a doubt."""
     require_user_approval: bool = True
     max_applications_per_week: int = Field(PER_WEEK, ge=1, le=MOST_PER_WEEK)
     paused: bool = False

@@ -9,7 +9,7 @@ Level = Literal["info", "warn", "block"]
 
 
 class Check(NamedTuple):
-    """One check and its result. A single `block` keeps the posting out."""
+    """One check and its result. A single `block` excludes the posting."""
 
     name: str
     level: Level

@@ -58,7 +58,7 @@ def judge(
     usage: Usage | None = None,
     seeker_a_day: int = SEEKER_A_DAY,
 ) -> Decision:
-    """Whether a rule takes a posting now. Without `usage` the limits are not checked."""
+    """Whether a rule selects a posting now. Without `usage` the limits are not checked."""
     checks = [_paused(rule), _active_day(rule, now.astimezone(ZoneInfo(zone)))]
     checks += criteria_checks(rule, candidate)
     if usage is not None:

@@ -23,7 +23,7 @@ COOL_DOWN = WEEK
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An application that counts: submitted, or open, so that not a hundred are prepared of which ninety pause."""
+    """An application that counts: submitted, or open, so that no more are prepared than can be sent."""
 
     at: datetime
     rule_id: str | None = None

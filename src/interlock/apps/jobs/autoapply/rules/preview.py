@@ -1,4 +1,4 @@
-"""What a rule would take of stored matches, for its editor."""
+"""Which stored matches a rule would select, for its editor."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Preview:
     taken: tuple[Decision, ...]
     not_taken: tuple[Decision, ...]
     blocked_by: Mapping[str, int]
-    """Check → postings that it keeps out."""
+    """Check → postings that it excludes."""
     only_by: Mapping[str, int]
-    """Check → postings that nothing else keeps out: what would be gained without this criterion."""
+    """Check → postings that only this check excludes: what would be gained without it."""
 
     def json(self) -> dict[str, Any]:
         return {

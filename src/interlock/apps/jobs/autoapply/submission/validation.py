@@ -1,4 +1,4 @@
-"""Checks of a filled form that hold for every system, before anything is sent.
+"""Checks of a filled form that apply to every system, before anything is sent.
 
 Greenhouse accepts an application without its required answers, so nobody else would notice that one is missing.
 """

@@ -21,11 +21,9 @@ from interlock.machine import Actor
 ADDED: dict[int | str, dict[str, Any]] = {200: {"model": AddedOut, "description": "It is open already"}}
 
 
-@router.post(
-    "/companies", status_code=201, summary="Find out about a company", response_model=AddedOut, responses=ADDED
-)
+@router.post("/companies", status_code=201, summary="Add a company", response_model=AddedOut, responses=ADDED)
 async def add_company(write: Write, body: CompanyBody) -> Response:
-    """Its pages are fetched and analysed, its tier is worked out, and its job board becomes a source."""
+    """Its pages are fetched and analysed, its tier is computed, and its job board becomes a source."""
     place = writable_workspace(write.who, body.workspace)
 
     def add(unit: Unit, actor: Actor) -> AddedOut:
@@ -34,9 +32,7 @@ async def add_company(write: Write, body: CompanyBody) -> Response:
     return await _added(write, place, add)
 
 
-@router.post(
-    "/sources", status_code=201, summary="Look at an address as a source", response_model=AddedOut, responses=ADDED
-)
+@router.post("/sources", status_code=201, summary="Add a source", response_model=AddedOut, responses=ADDED)
 async def add_source(write: Write, body: SourceBody) -> Response:
     place = writable_workspace(write.who, body.workspace)
 
@@ -50,7 +46,11 @@ async def add_source(write: Write, body: SourceBody) -> Response:
 
 
 @router.post(
-    "/listings", status_code=201, summary="Filter and match one posting", response_model=AddedOut, responses=ADDED
+    "/listings",
+    status_code=201,
+    summary="Add one posting, to filter and match it",
+    response_model=AddedOut,
+    responses=ADDED,
 )
 async def add_listing(write: Write, body: ListingBody) -> Response:
     place = writable_workspace(write.who, body.workspace)

@@ -31,7 +31,7 @@ async def dismiss(write: Write, id: UUID) -> Response:
     return await _decide(write, id, lists.DISMISSED)
 
 
-@router.post("/postings/{id}/undo", summary="Take a decision back", response_model=WholePostingOut)
+@router.post("/postings/{id}/undo", summary="Undo a decision", response_model=WholePostingOut)
 async def undo(write: Write, id: UUID) -> Response:
     """The posting is neither saved nor dismissed any more."""
     return await _decide(write, id, None)
@@ -49,12 +49,12 @@ async def _decide(write: Write, id: UUID, decision: str | None) -> Response:
 @router.post(
     "/postings/{id}/unfilter",
     status_code=201,
-    summary="Take a posting although it was filtered or skipped",
+    summary="Include a posting that was filtered or skipped",
     response_model=AddedOut,
     responses=ADDED,
 )
 async def unfilter(write: Write, id: UUID, body: ReasonBody | None = None) -> Response:
-    """A new item takes it up. 409 if it was neither filtered nor skipped."""
+    """A new item matches it. 409 if it was neither filtered nor skipped."""
 
     def take(unit: Unit) -> AddedOut:
         place = workspace_of_row(unit.conn, "posting", id, write.who, write=True)

@@ -50,12 +50,12 @@ async def put_profile(request: Request, write: Write, workspace: Workspace = Non
 
 @router.post(
     "/profile/preview",
-    summary="What a changed profile would do",
+    summary="Preview a changed profile",
     response_model=PreviewOut,
     openapi_extra=profile_exchange.REQUEST_BODY,
 )
 async def preview_profile(request: Request, service: TheService, who: Caller, workspace: Workspace = None) -> Response:
-    """Nothing is stored. The newest 2,000 open postings are looked at, for at most 5 seconds."""
+    """Nothing is stored. Only the newest 2,000 open postings are checked, for at most 5 seconds."""
     place = readable_workspace(who, workspace)
     wanted = profile_exchange.read(request, await request.body())
     now = service.engine.clock.now()

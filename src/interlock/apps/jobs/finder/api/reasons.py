@@ -32,7 +32,7 @@ async def why(
     q: Annotated[str | None, Query(min_length=1, max_length=200, description="Words of postings.")] = None,
     workspace: Workspace = None,
 ) -> Response:
-    """Each posting that is found, with every check; for an address that is not stored, what is known about it."""
+    """The postings that are found, with every check; for an address that is not stored, what is known about it."""
     place = readable_workspace(who, workspace)
     asked = url or q
     if asked is None or (url and q):
@@ -56,7 +56,7 @@ async def refusals(
     limit: Annotated[int, Query(ge=1, le=BIGGEST_PAGE)] = PAGE,
     workspace: Workspace = None,
 ) -> Response:
-    """Companies, sources and listings that would have closed a circle or made a lineage too deep. The newest first."""
+    """Companies, sources and listings that would have made a loop, or a lineage that is too deep. The newest first."""
     place = readable_workspace(who, workspace)
 
     def look(conn: sa.Connection) -> RefusalsOut:

@@ -45,7 +45,7 @@ def website_of(text: str | None, private_hosts: Collection[str] = ()) -> str | N
         return None
     parts, plain = urlsplit(bare), urlsplit(canonical)
     host, path = plain.netloc, plain.path.rstrip("/")
-    # A name without a dot is a word, unless it is a host that we are told about.
+    # A name without a dot is a word, unless it is a host of the configuration.
     if not ("." in host or host.startswith("[") or host in private_hosts or parts.netloc in private_hosts):
         return None
     while found := _ENDING.search(path):

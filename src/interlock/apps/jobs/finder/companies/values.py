@@ -1,4 +1,4 @@
-"""What is known of a company: facts with the words that they were read from. What no page says is None."""
+"""What is known of a company: facts with the words that they were read from. A fact that no page states is None."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Known:
 
 
 class Fetcher:
-    """Sends requests as a polite guest would. One for a process; it works on any event loop.
+    """Sends requests within the rules of each site. One for a process; it works on any event loop.
 
     - It says who it is, obeys robots.txt, and keeps to the rate per host.
     - It goes to public addresses only (`guard.py`), at each redirect again.

@@ -53,7 +53,7 @@ class Renderer:
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def fetch(self, request: Request, *, most_bytes: int | None = None) -> Answer:
-        """The page after its scripts have run. An answer that is no page is returned as it is."""
+        """The page after its scripts have run. An answer that is not a page is returned as it is."""
         most = self._settings.most_bytes
         limit = most if most_bytes is None else min(most, most_bytes)
         answer = await self._fetcher.fetch(request, most_bytes=limit)

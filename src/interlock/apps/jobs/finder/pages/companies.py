@@ -108,7 +108,7 @@ def _words(name: str) -> str:
 
 @router.get("/ui/jobs/refused")
 async def refused(v: Reader, workspace: Text = "", before: Annotated[int | None, Query(ge=1)] = None) -> Response:
-    """Items that were not started, because they would have led in a circle."""
+    """Items that were not started, because they would have made a loop."""
 
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
         rows, more = refused_spawns(conn, jobs.workspace, MACHINES, before=before, limit=SHOWN)

@@ -139,8 +139,8 @@ def _judged(
         about = True  # the next line of a table of zones
         period = period or last.period
     if not always:
-        told = top >= _LEAST_STATED or (about and _AFTER.match(after) is not None)
-        if against and not (is_range and told and (about or not _BUSINESS.search(near))):
+        stated = top >= _LEAST_STATED or (about and _AFTER.match(after) is not None)
+        if against and not (is_range and stated and (about or not _BUSINESS.search(near))):
             return None
         if not is_range and not about and period is None:
             return None

@@ -178,7 +178,7 @@ def crawled(
     *,
     gone: bool,
 ) -> None:
-    """Write a crawl down with what it means for the source's health. The same crawl is written once."""
+    """Store a crawl and update the source's health. The same crawl is stored once."""
     verdict = result.verdict
     values = {
         "id": crawl_id,

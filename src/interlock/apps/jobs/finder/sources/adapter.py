@@ -1,7 +1,7 @@
 """What every kind of source does: recognise its boards, name the requests, and read the answers.
 
 `parse` never raises on what a server may send. A field of the wrong kind becomes unknown, a row of the wrong shape is
-counted, and an answer that is no list at all is `failed`. Postings of an answer that is not `complete` are as good as
+counted, and an answer that is not a list is `failed`. Postings of an answer that is not `complete` are as good as
 any others; only their number proves nothing.
 """
 
@@ -153,7 +153,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def listing(self, document: Any, page: Page) -> Listing | None:
-        """The rows of the list; None when the document is no list of this kind."""
+        """The rows of the list; None if the document is not a list of this kind."""
 
     @abstractmethod
     def read(self, row: Row, page: Page) -> Posting | None:
@@ -170,7 +170,7 @@ class Adapter(ABC):
         except Unreadable as error:
             return failed(str(error))
         if listing is None:
-            return failed(f"the answer is no list of {self.kind}")
+            return failed(f"the answer is not a list of {self.kind}")
         return self._collect(listing, page)
 
     def instead(self, board: Address, answer: Answer) -> Request | None:
