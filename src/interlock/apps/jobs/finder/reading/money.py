@@ -10,22 +10,24 @@ _BEFORE = re.compile(
     r"(?<![a-z])(?P<mark>us\$|usd ?\$?|cad ?\$?|ca\$|cdn\$|c\$|aud ?\$?|au\$|a\$|nz\$|nzd ?\$?|r\$"
     r"|brl ?(?:r\$)?|s\$|sgd ?\$?|hk\$|mx\$|mxn ?\$?"
     r"|eur ?\u20ac?|gbp ?\u00a3?|inr ?\u20b9?|rs\.?|chf|pln|z\u0142|sek|nok|dkk|jpy|\u00a5|ils"
-    r"|\u20aa|zar|czk|huf|ron)\s?$"
-    r"|(?P<sign>\$|\u20ac|\u00a3|\u20b9|\u00a5|\u20aa)\s?$"
+    r"|\u20aa|zar|czk|huf|ron|rm|myr|php|aed|sar|thb|idr|vnd|cop|ars|clp|uah|krw|cny|rmb|twd|nt\$|hkd|ngn|kes|egp|pkr|bgn)\s?$"
+    r"|(?P<sign>\$|\u20ac|\u00a3|\u20b9|\u00a5|\u20aa|\u20b1|\u20a9|\u20ba|\u20b4|\u20a6|\u0e3f)\s?$"
 )
 _AFTER = re.compile(
     r"\s?(?P<times>k\b|thousand\b|m\b|mm\b|mn\b|million\b|billion\b|bn\b|b\b|trillion\b|lpa\b"
     r"|lakhs?\b|lacs?\b|tsd\b|mio\b)?\+?"
     r"[ ]?\(?(?P<mark>usd\b|us dollars\b|cad\b|aud\b|nzd\b|brl\b|sgd\b|mxn\b|\$|\u20ac|eur\b"
     r"|euros?\b|gbp\b|\u00a3|inr\b|\u20b9|chf\b|pln\b|z\u0142|sek\b"
-    r"|nok\b|dkk\b|jpy\b|ils\b|zar\b|czk\b|huf\b|ron\b)?"
+    r"|nok\b|dkk\b|jpy\b|ils\b|zar\b|czk\b|huf\b|ron\b|myr\b|php\b|aed\b|sar\b|thb\b|idr\b|vnd\b"
+    r"|cop\b|ars\b|clp\b|uah\b|krw\b|cny\b|rmb\b|twd\b|hkd\b|ngn\b|kes\b|egp\b|pkr\b|bgn\b)?"
 )
 _JOIN = re.compile(
     r"(?:[ ]?(?:usd|cad|eur|gbp|aud|chf|pln|jpy|\$|\u20ac|\u00a3|\u00a5))?(?:/(?:yr|year|hr|hour|month"
     r"|annum))?[ ]?(?:per (?:year|hour|annum|month) )?"
     r"(?:-{1,2}|to|and|up to|through|a|\u00e0|bis|und|et|y|hasta|tot|en|e|/|\u2192|~)[ ]?"
     r"(?:us\$|usd ?\$?|ca\$|cad ?\$?|c\$|a\$|aud ?\$?|r\$|s\$|\$|eur ?\u20ac?|\u20ac|gbp ?\u00a3?"
-    r"|\u00a3|inr ?\u20b9?|\u20b9|chf|pln|z\u0142|sek|nok|dkk|jpy|\u00a5|\u20aa)?[ ]?"
+    r"|\u00a3|inr ?\u20b9?|\u20b9|chf|pln|z\u0142|sek|nok|dkk|jpy|\u00a5|\u20aa|\u20b1|\u20a9|\u20ba|\u20b4|\u20a6"
+    r"|rm|myr|php|aed|sar|zar|krw|cny|twd|hk\$|hkd|sgd|inr|mxn|brl|uah|ngn)?[ ]?"
 )
 _CURRENCIES = {
     "us$": "USD",
@@ -71,11 +73,25 @@ _CURRENCIES = {
     "czk": "CZK",
     "huf": "HUF",
     "ron": "RON",
+    "rm": "MYR",
+    "\u20b1": "PHP",
+    "\u20a9": "KRW",
+    "\u20ba": "TRY",
+    "\u20b4": "UAH",
+    "\u20a6": "NGN",
+    "\u0e3f": "THB",
+    "nt$": "TWD",
+    "rmb": "CNY",
 }
+_CODES = ("myr php aed sar thb idr vnd cop ars clp", "uah krw cny twd hkd ngn kes egp pkr bgn")
+_CURRENCIES.update({code: code.upper() for codes in _CODES for code in codes.split()})
 _LONGEST = 14
 _WIDEST_JOIN = 24
 _PENSION = "401"
 """401(k) is a pension plan."""
+_WORDS_TOO = frozenset({"php", "rm", "cop", "sar"})
+_LEAST_BESIDE_WORDS = 500
+"""Words that are a currency only beside an amount of some size: "PHP 8" is a language."""
 _TIMES = {"k": 1e3, "thousand": 1e3, "tsd": 1e3, "lpa": 1e5, "lakh": 1e5, "lakhs": 1e5, "lac": 1e5, "lacs": 1e5}
 
 
@@ -161,6 +177,8 @@ def _single(low: str, one: re.Match[str]) -> _Single | None:
     if mark == "$" and after["mark"]:
         mark = after["mark"]  # "$90,000 CAD"
     currency = (_CURRENCIES.get(mark.strip(" .$")) or _CURRENCIES.get(mark.strip())) if mark else None
+    if mark and mark.strip() in _WORDS_TOO and number(digits) * _TIMES.get(times or "", 1) < _LEAST_BESIDE_WORDS:
+        return None
     if times == "lpa" and currency is None:
         currency = "INR"
     stop = after.end() if times or after["mark"] else end

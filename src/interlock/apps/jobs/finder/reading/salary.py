@@ -30,21 +30,31 @@ _NOT_PAY = re.compile(
     r"|phone|coworking|co-working|commut|relocation|professional development|education|sponsor"
     r"|(?<!geographic )market|opportunity|sales of|sold|saved|spend"
     r"|weiterbildung|zuschuss|umsatz|prime\b|budget|bono\b|ayuda|employees|people|companies|members"
-    r"|patients|contracts?)"
+    r"|patients|products\b|pric(?:es?|ing)\b|contracts?(?! (?:rate|pay|salary|role|position|length|duration)))"
 )
 _BUSINESS = re.compile(
     r"\b(?:budget|revenue|customers?|deals|worth|sav(?:e|es|ed|ing|ings)\b|raised|funding|stipend|loans?|quota|transactions"
     r"|assets|spend|investment|valuation|umsatz|donat|projects of|contracts of)"
 )
 """What not even a range is pay beside, unless a word of pay is there too."""
+_SIDE_PAY = (
+    r"(?:(?:referral|sign[- ]?(?:on|ing)|relocation|retention|performance|welcome|annual|one[- ]time|cash) ){0,2}"
+    r"(?:bonus(?:es)?|stipend|allowance|reimbursement)"
+)
+_SIDE_BEFORE = re.compile(rf"\b{_SIDE_PAY}(?: (?:of|from|between|up to|to|is|worth)){{0,2}}[ :(]{{0,3}}$")
+_SIDE_AFTER = re.compile(
+    rf"[ )]{{0,2}}(?:usd |eur |gbp )?(?:{_SIDE_PAY}\b"
+    r"|(?:in|of) (?:\w+ ){0,2}(?:revenue|arr|sales|savings|funding|assets)\b)"
+)
+"""What is paid beside a salary, and sums of the business: no pay, not even as a range beside words of pay."""
 _AFTER = re.compile(
-    r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|pln|chf|aud|gross|brutto|bruto|bruts?|base|b2b|net(?:to)?"
+    r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|pln|chf|aud|gross|brutto|brutos?|bruts?|base|b2b|net(?:to)?"
     r"|(?:\+|plus|excl\.?) ?vat)\)?,? ?){0,3}"
-    r"(?:/ ?|per |an |a |p\.? ?|pro |par |por |al |je |im |ao |each )?"
+    r"(?:/ ?|per |an |a |p/|p\.? ?|pro |par |por |al |je |im |ao |each )?"
     r"(?P<word>hourly|hour|hr|h\b|stunde|heure|hora|uur|daily|day|tag\b|jour|d\u00eda|dia|dag\b"
     r"|weekly|week|woche|semaine|semana"
     r"|monthly|month|mo\b|monat|mois|mes\b|m\u00eas|maand|yearly|year|yr|y\b|annually|annual|annum"
-    r"|a\.|jahr|an\b|ann\u00e9e|a\u00f1o|ano\b|jaar|anual)"
+    r"|a\.|jahr|an\b|ann\u00e9e|a\u00f1o|ano\b|jaar|anual|(?<=p/)[dwma]\b)"
 )
 _BEFORE = re.compile(
     r"(?P<hour>hourly|per hour|stundenlohn|stundensatz|horaire|uurtarief|por hora)"
@@ -54,16 +64,17 @@ _BEFORE = re.compile(
     r"|(?P<year>annual|yearly|per year|per annum|a year|jahresgehalt|j\u00e4hrlich|pro jahr|annuel"
     r"|anual|al a\u00f1o|jaarsalaris|per jaar|ctc\b|lpa\b|ote\b)"
 )
-_UP_TO = re.compile(r"(?:up to|bis zu|jusqu'\u00e0|hasta|at\u00e9|tot|max\.?|maximum(?: of)?)[ :]{0,2}$")
+_BOUNDED = r"(?: (?:base |annual |hourly )?(?:salary|pay|rate|wage|compensation)(?: range)?)?(?: of)?"
+_UP_TO = re.compile(rf"(?:up to|bis zu|jusqu'\u00e0|hasta|at\u00e9|tot|max\.?|maximum{_BOUNDED})[ :\n]{{0,2}}$")
 _FROM = re.compile(
-    r"(?:from|starting (?:at|from)|starts at|at least|minimum(?: of)?|min\.?|ab|\u00e0 partir de"
-    r"|desde|a partir de|vanaf)[ :]{0,2}$"
+    r"(?:from|starting (?:at|from)|starts at|at least|min\.?|ab|\u00e0 partir de"
+    rf"|desde|a partir de|vanaf|minimum{_BOUNDED})[ :\n]{{0,2}}$"
 )
 _WORDS: dict[Period, tuple[str, ...]] = {
     "hour": ("hourly", "hour", "hr", "h", "stunde", "heure", "hora", "uur"),
-    "day": ("daily", "day", "tag", "jour", "d\u00eda", "dia", "dag"),
-    "week": ("weekly", "week", "woche", "semaine", "semana"),
-    "month": ("monthly", "month", "mo", "monat", "mois", "mes", "m\u00eas", "maand"),
+    "day": ("daily", "day", "d", "tag", "jour", "d\u00eda", "dia", "dag"),
+    "week": ("weekly", "week", "w", "woche", "semaine", "semana"),
+    "month": ("m", "monthly", "month", "mo", "monat", "mois", "mes", "m\u00eas", "maand"),
 }
 _PERIODS: dict[str, Period] = {word: period for period, words in _WORDS.items() for word in words}
 _LIKELY: dict[Period, tuple[float, float]] = {
@@ -74,11 +85,15 @@ _LIKELY: dict[Period, tuple[float, float]] = {
     "year": (3_000, 3_000_000),
 }
 """What one person can be paid; an amount outside is not pay for this period."""
-_SMALL_UNITS = frozenset({"INR", "JPY", "HUF"})
+_SMALL_UNITS = frozenset({"INR", "JPY", "HUF", "KRW", "PHP", "CLP", "ARS", "KES", "NGN", "PKR", "COP", "VND", "IDR"})
 _SENTENCE_END = re.compile(r"(?<!\b[a-z])[.!?;] ")
 """What the sentence before says of money is no word about this amount."""
 _ON_TARGET = re.compile(r"\b(?:ote|on[- ]target|total (?:target |annual |cash )*comp(?:ensation)?)\b")
 _LEAST_STATED = 10_000
+_LABEL = 60
+_FAR = 40
+_BLANK = " \u2022*#:-"
+_DIGIT = re.compile(r"\d")
 _WINDOW = 130
 _NEXT = 250
 """How far apart the ranges of a table are."""
@@ -111,9 +126,15 @@ def _pays(low: str, document: Document | None) -> list[_Pay]:
         line_begin = max(low.rfind("\n", window, amount.start) + 1, window)
         line_end = low.find("\n", amount.end, amount.end + _WINDOW)
         line_end = min(len(low), amount.end + _WINDOW) if line_end < 0 else line_end
+        if line_begin > 1 and not low[line_begin : amount.start].strip(_BLANK):
+            # A label on a line of its own, as "Minimum salary" above its amount.
+            label = low.rfind("\n", max(0, line_begin - _LABEL), line_begin - 1) + 1
+            line_begin = label if label and not _DIGIT.search(low, label, line_begin) else line_begin
         before = low[max(line_begin, previous) : amount.start]
-        if amount.plain and document is not None and (amount.low < 1000 or not _PAY.search(before)):
-            continue
+        if amount.plain and document is not None:
+            same_line = bool(found) and previous >= line_begin and _UP_TO.search(before[-_FAR:]) is not None
+            if amount.low < 1000 or not (same_line or _PAY.search(before)):
+                continue
         in_pay = document is None or amount.start < document.begin or document.section(amount.start) == "pay"
         last = found[-1] if found and amount.start - found[-1].amount.end < _NEXT else None
         after = low[amount.end : line_end]
@@ -133,6 +154,8 @@ def _judged(
     period = _period(before, line_before, after)
     about = in_pay or _PAY.search(line_before) is not None or _PAY.search(after[:30]) is not None
     near = _SENTENCE_END.split(before[-70:])[-1] + " " + after[:40].partition(" plus ")[0]
+    if not always and (_SIDE_BEFORE.search(before[-60:]) or _SIDE_AFTER.match(after)):
+        return None
     against = _NOT_PAY.search(near)
     is_range = amount.high is not None
     if last is not None and is_range and last.amount.high is not None and last.amount.currency == amount.currency:
@@ -172,9 +195,9 @@ def _is_likely(amount: Amount, period: Period) -> bool:
 def _bounds(amount: Amount, before: str) -> tuple[float | None, float | None]:
     if amount.high is not None:
         return amount.low, amount.high
-    if _UP_TO.search(before[-16:]):
+    if _UP_TO.search(before[-_FAR:]):
         return None, amount.low
-    if amount.open_ended or _FROM.search(before[-16:]):
+    if amount.open_ended or _FROM.search(before[-_FAR:]):
         return amount.low, None
     return amount.low, amount.low
 
