@@ -25,6 +25,13 @@ from interlock.apps.jobs.finder.reading.places import country_of
         ("Hybrid", None, None, None),
         ("Peoria, IL", "Peoria", "IL", None),  # or Israel
         ("Ulm, DE", "Ulm", "DE", None),  # or Delaware
+        ("San Francisco, CA", "San Francisco", "CA", "US"),
+        ("Toronto, CA", "Toronto", None, "CA"),
+        ("Irvine, CA", "Irvine", "CA", "US"),  # A city of Canada is followed by its province.
+        ("Chicago, IL", "Chicago", "IL", "US"),
+        ("Tel Aviv, IL", "Tel Aviv", None, "IL"),
+        ("Indianapolis, IN", "Indianapolis", "IN", "US"),
+        ("Amsterdam, NL", "Amsterdam", None, "NL"),
         ("Georgia", "Georgia", None, None),
         ("New York", "New York", None, None),
         ("Portland OR", "Portland", "OR", "US"),

@@ -64,6 +64,7 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 """Words around the name of a city that are no part of it."""
+_LEADING = frozenset({"in", "within", "based", "the"})
 _POSTCODE = re.compile(r"(?<=[A-Za-z]) \d{5}(?:-\d{4})?$")
 _NO_COMMA = re.compile(r"(?P<city>[^\W\d_].*?)[ -](?P<region>[A-Z]{2})")
 _STREET = re.compile(r"\d+\w? .*[^\W\d_]")
@@ -99,8 +100,10 @@ def place(
     if region and (fold(region) in BROAD or (code and country_code(region) == code and len(region) > 2)):
         region = None
     state = REGIONS.get(fold(region)) if region else None
-    if state and code is None and fold(region) not in AMBIGUOUS:
-        code = state[1]
+    if state and code is None:
+        last = fold(region)
+        code = _either(city, last, state[1]) if last in AMBIGUOUS else state[1]
+        region = None if code != state[1] and code else region
     if not _coordinates(lat, lon):
         lat = lon = None
     return Location(raw=text, city=city, region=region, country=code, lat=lat, lon=lon)
@@ -126,7 +129,7 @@ def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str 
     """City, region and country of "Portland, OR, USA". What may be two things is left open."""
     bare = WORK_MODEL.sub(" ", decoded(text))
     pieces = [_piece(one) for one in re.split(r",|\(|\)| [-–—] ", bare)]  # noqa: RUF001
-    pieces = [piece for piece in pieces if piece and fold(piece) not in ("in", "within", "based", "the")]
+    pieces = [piece for piece in pieces if piece and (piece == "IN" or fold(piece) not in _LEADING)]
     if len(pieces) > 1 and _STREET.fullmatch(pieces[0]):
         del pieces[0]
     if not pieces:
@@ -138,8 +141,9 @@ def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str 
     last = fold(pieces[-1]).replace(".", "")
     state = REGIONS.get(last)
     if state and country in (None, state[1]) and _is_region(pieces, last):
-        known = country or (None if last in AMBIGUOUS else state[1])
-        return _city(pieces[:-1]), pieces[-1], known
+        city = _city(pieces[:-1])
+        known = country or (_either(city, last, state[1]) if last in AMBIGUOUS else state[1])
+        return city, pieces[-1] if known in (None, state[1]) else None, known
     code = country_code(pieces[-1]) if len(last) > 2 or pieces[-1].isupper() else None
     if code is None:
         for inner in (piece for piece in pieces[:-1] if len(piece) > 2 and country_code(piece)):
@@ -181,6 +185,15 @@ def _is_region(pieces: list[str], last: str) -> bool:
     if len(pieces) > 1:
         return len(last) > 2 or pieces[-1].isupper()
     return len(last) > 2 and last not in NO_REGION_ALONE and last not in COUNTRIES
+
+
+def _either(city: str | None, code: str, state_of: str) -> str | None:
+    """The country of a city before a code that is a state's and a country's: "Chicago, IL" and "Haifa, IL"."""
+    in_state = (fold(city), state_of) in CITIES
+    if in_state != ((fold(city), COUNTRIES[code]) in CITIES):
+        return state_of if in_state else COUNTRIES[code]
+    # A city of Canada is followed by its province, so that one nobody knows is in California.
+    return state_of if code == "ca" and city else None
 
 
 def _city(pieces: list[str]) -> str | None:
