@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.postings.posting import Precision
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
@@ -15,7 +16,34 @@ UNKNOWN = (None, Precision.UNKNOWN)
 Moment = tuple[datetime | None, Precision]
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+"""Month first, as in America; the day where the first number can be no month."""
+DOTTED = re.compile(r"(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})")
+BACKWARDS = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
+NAMED_DAY = re.compile(
+    r"(?:(\d{1,2})(?:st|nd|rd|th|\.|er)? (?:de )?)?([a-z]{3,10})\.? (?:(\d{1,2})(?:st|nd|rd|th)?,? )?(?:de )?(\d{4})"
+)
+MONTHS_BY_NAME = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan januar janvier enero januari",
+            "february feb februar fevrier febrero februari",
+            "march mar marz mars marzo maart",
+            "april apr avril abril",
+            "may mai mayo mei",
+            "june jun juni juin junio",
+            "july jul juli juillet julio",
+            "august aug aout agosto augustus",
+            "september sep sept septembre septiembre",
+            "october oct oktober okt octobre octubre",
+            "november nov novembre noviembre",
+            "december dec dezember dez decembre diciembre",
+        ),
+        1,
+    )
+    for name in names.split()
+}
 ZONE_WORD = re.compile(r"(?:UTC|GMT|Z)$", re.IGNORECASE)
 TODAY = ("today", "just posted", "heute", "aujourd", "hoy", "oggi", "vandaag", "hoje", "idag", "i dag", "dzisiaj")
 YESTERDAY = ("yesterday", "gestern", "hier", "ayer", "ieri", "gisteren", "ontem", "i går", "wczoraj")
@@ -82,11 +110,10 @@ def _epoch(value: int | float) -> Moment:
 
 def _written(text: str) -> tuple[datetime | None, bool]:
     """The date, and whether the text names a time of day with its zone."""
-    american = AMERICAN.fullmatch(text)
     try:
-        if american:
-            month, day, year = (int(part) for part in american.groups())
-            return datetime(year, month, day, tzinfo=UTC), False
+        day = _numbered(text) or _named(text)
+        if day:
+            return datetime(*day, tzinfo=UTC), False
         if DAY.match(text):
             zone = ZONE_WORD.search(text)
             spelled = f"{text[: zone.start()].rstrip()}+00:00" if zone else text
@@ -94,6 +121,27 @@ def _written(text: str) -> tuple[datetime | None, bool]:
         return _at_zone(parsedate_to_datetime(text), True)
     except (ValueError, OverflowError, TypeError):
         return None, False
+
+
+def _numbered(text: str) -> tuple[int, int, int] | None:
+    """Year, month and day of a date in numbers."""
+    if found := SLASHED.fullmatch(text):
+        month, day, year = map(int, found.groups())
+        return (year, day, month) if month > 12 else (year, month, day)
+    if found := DOTTED.fullmatch(text):
+        day, month, year = map(int, found.groups())
+        return year, month, day
+    found = BACKWARDS.fullmatch(text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _named(text: str) -> tuple[int, int, int] | None:
+    """Year, month and day of "Aug 5, 2026" or "5. August 2026"."""
+    found = NAMED_DAY.fullmatch(fold(text))
+    month = MONTHS_BY_NAME.get(found[2]) if found else None
+    if not found or month is None or (found[1] is None) == (found[3] is None):
+        return None
+    return int(found[4]), month, int(found[1] or found[3])
 
 
 def _at_zone(moment: datetime, timed: bool) -> tuple[datetime, bool]:
