@@ -13,7 +13,7 @@ from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.sources import SYSTEMS
 from interlock.machine import InterlockError
 
-from .answers import BOARDS, LISTS, body
+from .answers import BOARDS, DETAILS, LISTS, body
 from .general_answers import LIST, PAGE, SELECTORS
 
 
@@ -41,6 +41,25 @@ def test_postings_come_as_json(kind: str, tmp_path: Path) -> None:
     postings = [Posting.model_validate(one) for one in output["postings"]]
     assert len(postings) == output["counts"]["parsed"] > 0
     assert all(one.title and one.url and one.external_id for one in postings)
+
+
+@pytest.mark.parametrize("kind", DETAILS)
+def test_a_recorded_detail_is_one_posting(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_bytes(body(DETAILS[kind]))
+    for name in (kind, kind.upper()):
+        output = json.loads(run(name, str(path), "--url", BOARDS[kind], "--json"))
+        assert (output["verdict"], output["counts"]["parsed"]) == ("complete", 1)
+    (posting,) = output["postings"]
+    assert posting["title"]
+    assert posting["external_id"]
+    assert posting["description_text"]
+
+
+def test_other_names_of_kinds_are_understood(tmp_path: Path) -> None:
+    path = tmp_path / "answer"
+    path.write_text("<rss version='2.0'><channel><item><title>Cook</title><guid>7</guid></item></channel></rss>")
+    assert json.loads(run("rss", str(path), "--json"))["postings"][0]["title"] == "Cook"
 
 
 def test_relative_dates_count_from_when_it_was_recorded(recorded: Path) -> None:

@@ -11,6 +11,8 @@ import typer
 from interlock.console.printing import Json, as_json, clean, short, table
 
 if TYPE_CHECKING:
+    from interlock.apps.jobs.finder.identity.addresses import Address
+    from interlock.apps.jobs.finder.sources.adapter import Adapter
     from interlock.apps.jobs.finder.sources.answer import Answer, Parsed, Request
 
 
@@ -35,11 +37,15 @@ def parse(
     ] = None,
     in_json: Json = False,
 ) -> None:
-    """Print the postings of one recorded answer, in the canonical form. It needs neither a database nor the network."""
-    from interlock.apps.jobs.finder.sources import SYSTEMS, adapter_of
+    """Print the postings of one recorded answer, a list or one posting's detail, in the canonical form.
+
+    It needs neither a database nor the network.
+    """
+    from interlock.apps.jobs.finder.sources import ALIASES, SYSTEMS, adapter_of
     from interlock.apps.jobs.finder.sources.answer import Answer
     from interlock.machine import InterlockError
 
+    kind = ALIASES.get(kind.lower(), kind.lower())
     body, changed = _recorded(file)
     recorded = moment(at) if at else changed
     answer = Answer(body, url=url)
@@ -51,6 +57,8 @@ def parse(
         if url and board is None and kind in SYSTEMS:
             raise InterlockError(f"{url} is not an address of {kind}")
         found = adapter.parse(answer, board, recorded)
+        if found.verdict == "failed":
+            found = _alone(adapter, answer, board, recorded) or found
     if in_json:
         as_json(_parsed(kind, found))
     else:
@@ -80,6 +88,16 @@ def _configuration(file: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InterlockError(f"{file} must have an object with the configuration of the source")
     return found
+
+
+def _alone(adapter: Adapter, answer: Answer, board: Address | None, at: datetime) -> Parsed | None:
+    """The posting of an answer that is no list but the detail of one posting; None when it is neither."""
+    from interlock.apps.jobs.finder.postings.posting import Extraction, Posting
+
+    nothing = Extraction(method=adapter.method, adapter_version=adapter.version)
+    empty = Posting(ats=adapter.kind, extraction=nothing, first_seen=at, last_seen=at)
+    found = adapter.parse_detail(answer, board, empty, at)
+    return found if any(one.title for one in found.postings) else None
 
 
 def _discovered(answer: Answer, at: datetime) -> Parsed:

@@ -22,7 +22,7 @@ from interlock.apps.jobs.finder.records import companies, postings, profiles, so
 from interlock.apps.jobs.finder.records.companies import CompanyRow
 from interlock.apps.jobs.finder.records.postings import PostingRow, SeenPosting
 from interlock.apps.jobs.finder.records.sources import SourceRow
-from interlock.apps.jobs.finder.sources import CONFIGS, KINDS, adapter_of
+from interlock.apps.jobs.finder.sources import ALIASES, CONFIGS, KINDS, adapter_of
 from interlock.apps.jobs.finder.sources.adapter import with_missing
 from interlock.apps.jobs.finder.sources.cleaning import sanitised, text_of, visible
 from interlock.apps.jobs.finder.sources.dates import read_date
@@ -33,8 +33,6 @@ from interlock.engine.application import SYSTEM_ACTOR, Unit, create, find, find_
 from interlock.machine import AGENT, Actor, InterlockError, Machine
 from interlock.store import moment
 
-HINTS = {"rss": "feed", "atom": "feed", "generic": "html", "auto": "auto"}
-"""Other names of kinds of sources."""
 EXCERPT = 1000
 """Characters of a text that an item carries."""
 
@@ -80,7 +78,7 @@ def add_source(
 ) -> Added:
     """Look at an address as a source of postings."""
     address = _address(url, "the url")
-    hint = HINTS.get(type_hint.lower(), type_hint.lower())
+    hint = ALIASES.get(type_hint.lower(), type_hint.lower())
     if hint != "auto" and hint not in KINDS:
         raise InvalidData(f"{type_hint!r} is not a kind of source; use auto, {', '.join(KINDS)}")
     board = detect(address, _private_hosts(unit))

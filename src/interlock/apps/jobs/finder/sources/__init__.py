@@ -37,6 +37,8 @@ GENERAL = {"feed": "feed:Feed", "jsonld": "jsonld:JsonLd", "html": "selectors:Ht
 """Other kinds of sources: kind → module and class."""
 CONFIGS = {"feed": "feed:FeedConfig", "html": "selectors:HtmlConfig", "api": "api:ApiConfig"}
 KINDS = (*SYSTEMS, *GENERAL)
+ALIASES = {"rss": "feed", "atom": "feed", "generic": "html"}
+"""Other names of kinds of sources."""
 
 
 def adapter_of(kind: str, config: Mapping[str, Any] | None = None) -> Adapter:
@@ -62,4 +64,4 @@ def _named(place: str) -> Any:
     return getattr(import_module(f"interlock.apps.jobs.finder.sources.{module}"), name)
 
 
-__all__ = ["GENERAL", "KINDS", "SYSTEMS", "Adapter", "adapter_of"]
+__all__ = ["ALIASES", "GENERAL", "KINDS", "SYSTEMS", "Adapter", "adapter_of"]

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import ValidationError
 
+from interlock.apps.jobs.finder.geography.places import WORK_MODEL
 from interlock.apps.jobs.finder.identity.addresses import Address, address_of
 from interlock.apps.jobs.finder.identity.urls import canonical_url, url_key
 from interlock.apps.jobs.finder.postings.posting import (
@@ -28,11 +29,13 @@ from interlock.apps.jobs.finder.postings.posting import (
     Posting,
     Salary,
     Sections,
+    Workplace,
 )
 from interlock.apps.jobs.finder.sources.answer import MOST_ROWS, Answer, Counts, Parsed, Request, Verdict, failed
 from interlock.apps.jobs.finder.sources.cleaning import line, text_of
 from interlock.apps.jobs.finder.sources.documents import Unreadable, load
 from interlock.apps.jobs.finder.sources.row import Row
+from interlock.apps.jobs.finder.sources.vocabulary import workplace
 
 READABLE = (
     "external_id",
@@ -56,6 +59,12 @@ READABLE = (
 )
 """Fields that are listed in `fields_missing` when they are unknown."""
 NOTHING = (Salary(), Sections())
+EVIDENCE: Mapping[Method, EvidenceSource] = {
+    Method.API: "board",
+    Method.JSONLD: "jsonld",
+    Method.FEED: "feed",
+    Method.SELECTORS: "selectors",
+}
 STATUS_REASONS = {
     401: "the server wants a login",
     403: "the server refuses",
@@ -266,6 +275,10 @@ class Adapter(ABC):
         if fields.get("external_id") is None and url is None:
             return None
         known = {key: value for key, value in fields.items() if value is not None}
+        proof = dict(evidence or {})
+        if unknown(known.get("workplace")):
+            known["workplace"], said = model_of(known.get("locations", ()))
+            proof["workplace"] = given("locations", said, EVIDENCE.get(self.method, "board"))
         draft = Posting(
             ats=self.kind,
             board=name,
@@ -274,7 +287,7 @@ class Adapter(ABC):
             url_key=url_key(url, (self.kind, name) if name else None),
             description_html=description,
             description_text=text_of(description),
-            evidence={key: one for key, one in (evidence or {}).items() if one and not unknown(known.get(key))},
+            evidence={key: one for key, one in proof.items() if one and not unknown(known.get(key))},
             extraction=Extraction(method=self.method, adapter_version=self.version),
             raw_ref=page.raw_ref or None,
             first_seen=page.at,
@@ -282,6 +295,15 @@ class Adapter(ABC):
             **known,
         )
         return with_missing(draft)
+
+
+def model_of(locations: Sequence[Location]) -> tuple[Workplace, str | None]:
+    """The way to work that a place names, as "Remote - US" does, and the place."""
+    named = {workplace(found[0]): one.raw for one in locations if (found := WORK_MODEL.search(one.raw))}
+    for model in (Workplace.HYBRID, Workplace.REMOTE, Workplace.ONSITE):
+        if model in named:
+            return model, named[model]
+    return Workplace.UNKNOWN, None
 
 
 def refusal(answer: Answer) -> str | None:

@@ -187,7 +187,7 @@ class Api(Adapter):
         return next(iter(row.lines(path)), None) if isinstance(value, list) else row.text(path)
 
     def _pay(self, row: Row) -> Salary | None:
-        low, high = row.number(self._path(row, "salary_min")), row.number(self._path(row, "salary_max"))
+        low, high = row.amount(self._path(row, "salary_min")), row.amount(self._path(row, "salary_max"))
         per = period(self._text(row, "salary_period"))
         found = money(low, high, self._text(row, "salary_currency"), per, None)
         if found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -12,7 +13,7 @@ from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing,
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.pay import money
 from interlock.apps.jobs.finder.sources.row import Row
-from interlock.apps.jobs.finder.sources.vocabulary import employment_type, period, workplace
+from interlock.apps.jobs.finder.sources.vocabulary import Period, employment_type, period, workplace
 
 
 class Ashby(Adapter):
@@ -79,9 +80,31 @@ class Ashby(Adapter):
         return place(raw, city, region, country)
 
     def _pay(self, row: Row) -> Salary | None:
-        for one in row.rows("compensation.summaryComponents"):
-            if one.text("compensationType") == "Salary":
-                words = row.text("compensation.compensationTierSummary") or one.text("summary")
-                low, high = one.number("minValue"), one.number("maxValue")
-                return money(low, high, one.text("currencyCode"), period(one.text("interval")), words)
+        """The summary's salary, else the span over the tiers, of the first currency and interval."""
+        tiers = [part for tier in row.rows("compensation.compensationTiers") for part in tier.rows("components")]
+        words = row.text("compensation.compensationTierSummary")
+        for components in (row.rows("compensation.summaryComponents"), tiers):
+            pays = [one for one in components if (one.text("compensationType") or "").lower() == "salary"]
+            units = [(one.text("currencyCode"), one.text("interval")) for one in pays]
+            if not units:
+                continue
+            pays = [one for one, unit in zip(pays, units, strict=True) if unit == units[0]]
+            currency, interval = units[0]
+            lows = [low for one in pays if (low := one.amount("minValue"))]
+            highs = [high for one in pays if (high := one.amount("maxValue"))]
+            found = money(
+                min(lows, default=None),
+                max(highs, default=None),
+                currency,
+                _period(interval),
+                words or pays[0].text("summary"),
+            )
+            if found:
+                return found
         return None
+
+
+def _period(interval: str | None) -> Period | None:
+    """`1 YEAR` is a year; `2 WEEK` is no period that pay is compared by."""
+    number = re.match(r"\d+", interval or "")
+    return None if number and number[0] != "1" else period(interval)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from interlock.apps.jobs.finder.geography.places import place
@@ -12,6 +13,7 @@ from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, seniority
 
+SHARED = re.compile(r"/careers/(\d+)")
 WORKPLACES = {"0": Workplace.ONSITE, "1": Workplace.REMOTE, "2": Workplace.HYBRID}
 
 
@@ -39,14 +41,19 @@ class BambooHR(Adapter):
     def read_detail(self, document: Any, posting: Posting, page: Page) -> Posting | None:
         whole = Row(document if isinstance(document, dict) else {}, page.wrong)
         opening = whole.get("result.jobOpening")
-        return self._read(Row(opening, page.wrong), page, posting.external_id) if isinstance(opening, dict) else None
+        if not isinstance(opening, dict):
+            return None
+        row = Row(opening, page.wrong)
+        shared = SHARED.search(row.url("jobOpeningShareUrl") or "")
+        return self._read(row, page, posting.external_id or (shared[1] if shared else None))
 
     def _read(self, row: Row, page: Page, key: str | None) -> Posting | None:
         place_code = row.ident("locationType")
         model, field = WORKPLACES.get(place_code or ""), "locationType"
         if model is None and row.flag("isRemote"):
             model, field, place_code = Workplace.REMOTE, "isRemote", "true"
-        kind, level = row.text("employmentStatusLabel"), row.text("minimumExperience")
+        kind = row.text("employmentStatusLabel") or row.text("employmentType")
+        level = row.text("minimumExperience")
         posted, precision = row.date("datePosted")
         where = self._location(row)
         url = f"{self._origin(page.board)}/careers/{key}" if key and key.isdecimal() and page.board else None
@@ -74,7 +81,8 @@ class BambooHR(Adapter):
     def _location(self, row: Row) -> Location | None:
         city, region = row.text("location.city"), row.text("location.state")
         country = row.text("location.addressCountry") or row.text("atsLocation.country")
-        if not city and not region:
-            city = row.text("atsLocation.city")
+        other = row.text("atsLocation.city")
+        if not region and (not city or not other or city == other):
             region = row.text("atsLocation.state") or row.text("atsLocation.province")
+            city = city or other
         return place(None, city, region, country)

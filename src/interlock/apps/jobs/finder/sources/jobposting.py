@@ -60,7 +60,7 @@ def employment(kinds: list[str]) -> EmploymentType:
         return special[0]
     if len(set(known)) > 1:
         # Full time or part time, as agreed.
-        return EmploymentType.OTHER
+        return EmploymentType.UNKNOWN
     return known[0] if known else found[0] if found else EmploymentType.UNKNOWN
 
 
@@ -126,9 +126,9 @@ def salary(row: Row) -> Salary | None:
     base = Row(values[0], row.wrong)
     inner = base.get("value")
     amounts = Row(inner, row.wrong) if isinstance(inner, Mapping) else base
-    low, high = amounts.number("minValue"), amounts.number("maxValue")
+    low, high = amounts.amount("minValue"), amounts.amount("maxValue")
     if low is None and high is None:
-        low = high = amounts.number("value")
+        low = high = amounts.amount("value")
     unit = amounts.text("unitText") or base.text("unitText")
     currency = base.text("currency") or amounts.text("currency") or row.text("salaryCurrency")
     words = " ".join(str(part) for part in (low, "-", high, currency, unit) if part is not None)

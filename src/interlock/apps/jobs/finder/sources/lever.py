@@ -72,6 +72,9 @@ class Lever(Adapter):
             },
         )
 
+    def read_detail(self, document: Any, posting: Posting, page: Page) -> Posting | None:
+        return self.read(Row(document, page.wrong), page) if isinstance(document, dict) else None
+
     def _locations(self, row: Row) -> tuple[Location, ...]:
         names = row.lines("categories.allLocations") or row.lines("categories.location")
         country = row.text("country") if len(names) == 1 else None
@@ -79,11 +82,12 @@ class Lever(Adapter):
         return tuple(dict.fromkeys(one for one in found if one))
 
     def _description(self, row: Row) -> str | None:
-        parts = [row.html("description")]
+        opened = joined([row.html("opening"), row.html("descriptionBody")])
+        parts = [row.html("description") or opened or _plain(row, "description")]
         for one in row.rows("lists"):
             heading, items = one.text("text"), one.html("content")
             parts += [f"<h3>{escape(heading)}</h3>" if heading else None, f"<ul>{items}</ul>" if items else None]
-        parts += [row.html("salaryDescription"), row.html("additional")]
+        parts += [row.html(name) or _plain(row, name) for name in ("salaryDescription", "additional")]
         return joined(parts)
 
     def _sections(self, row: Row) -> Sections:
@@ -97,5 +101,11 @@ class Lever(Adapter):
 
     def _pay(self, row: Row) -> Salary | None:
         words = row.text("salaryDescriptionPlain") or row.text("salaryRange.interval")
-        low, high = row.number("salaryRange.min"), row.number("salaryRange.max")
+        low, high = row.amount("salaryRange.min"), row.amount("salaryRange.max")
         return money(low, high, row.text("salaryRange.currency"), period(row.text("salaryRange.interval")), words)
+
+
+def _plain(row: Row, name: str) -> str | None:
+    """The plain form of a text, as a paragraph."""
+    text = row.html(f"{name}Plain")
+    return f"<p>{text}</p>" if text else None

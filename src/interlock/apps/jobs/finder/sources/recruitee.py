@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.apps.jobs.finder.geography.places import place
 from interlock.apps.jobs.finder.identity.addresses import Address
-from interlock.apps.jobs.finder.postings.posting import Location, Posting, Question, Salary, Sections
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Precision, Question, Salary, Sections
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Hidden, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
@@ -48,13 +48,15 @@ class Recruitee(Adapter):
         if row.text("status") not in (None, "published"):
             raise Hidden
         posted, precision = row.date("published_at")
-        if posted is None:
-            posted, precision = row.date("created_at")
+        if posted is None and (created := row.date("created_at")[0]):
+            posted, precision = created, Precision.APPROXIMATE
         kind, level = row.text("employment_type_code"), row.text("experience_code")
         # A field that is true is the only proof; all three may be false.
         flags = [name for name in ("hybrid", "remote", "on_site") if row.flag(name)]
         model = flags[0] if flags else None
-        duties, wanted = row.html("description"), row.html("requirements")
+        inner = self._translation(row)
+        duties = row.html("description") or inner.html("description")
+        wanted = row.html("requirements") or inner.html("requirements")
         where = self._locations(row)
         return self.posting(
             page,
@@ -63,7 +65,7 @@ class Recruitee(Adapter):
             url=row.url("careers_url"),
             apply_url=row.url("careers_apply_url"),
             company_name_raw=row.text("company_name"),
-            title=row.text("title"),
+            title=row.text("title") or inner.text("title"),
             department=row.text("department"),
             locations=where,
             workplace=workplace(model),
@@ -92,6 +94,13 @@ class Recruitee(Adapter):
         host = mailbox.rpartition("@")[2]
         return host.removesuffix(".recruitee.com") if host.endswith(".recruitee.com") else None
 
+    def _translation(self, row: Row) -> Row:
+        """The texts in English, else in the first language, for an offer that has them only there."""
+        known = row.get("translations")
+        named = known if isinstance(known, dict) else {}
+        found = next((one for name in ("en", *named) if isinstance(one := named.get(name), dict)), {})
+        return Row(found, row.wrong)
+
     def _language(self, row: Row) -> str | None:
         known = row.get("translations")
         names = [name for name in known if isinstance(name, str)] if isinstance(known, dict) else []
@@ -116,8 +125,8 @@ class Recruitee(Adapter):
         low, high, currency, per = (row.get(f"salary.{name}") for name in ("min", "max", "currency", "period"))
         words = " ".join(str(part) for part in (low, "-", high, currency, "a", per) if part is not None)
         found = money(
-            row.number("salary.min"),
-            row.number("salary.max"),
+            row.amount("salary.min"),
+            row.amount("salary.max"),
             row.text("salary.currency"),
             period(row.text("salary.period")),
             None,

@@ -17,6 +17,8 @@ from interlock.apps.jobs.finder.sources.dates import read_date
 MOST_ITEMS = 200
 """Items of a list inside one row: places, questions, tiers."""
 NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,6})?")
+GROUPED = re.compile(r"(\d{1,3}(?:([., '])\d{3})(?:\2\d{3})*)(?:[.,](\d{1,2}))?")
+"""An amount with separators of thousands: "60,000", "60.000,50", "60 000"."""
 
 
 class Row:
@@ -89,6 +91,19 @@ class Row:
             return int(value) if float(value).is_integer() else value
         self._wrong(path, value)
         return None
+
+    def amount(self, path: str) -> int | float | None:
+        """An amount of money, which may be written as a text with separators of thousands."""
+        value = self.get(path)
+        grouped = (
+            GROUPED.fullmatch(value.strip().replace("\xa0", " ").replace("\u2019", "'"))
+            if isinstance(value, str)
+            else None
+        )
+        if grouped is None:
+            return self.number(path)
+        whole, cents = re.sub(r"\D", "", grouped[1]), grouped[3]
+        return float(f"{whole}.{cents}") if cents else int(whole)
 
     def count(self, path: str) -> int | None:
         """A whole number that is not negative."""

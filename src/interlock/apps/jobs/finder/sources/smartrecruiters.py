@@ -62,13 +62,13 @@ class SmartRecruiters(Adapter):
         )
 
     def read(self, row: Row, page: Page) -> Posting | None:
-        if row.text("visibility") not in (None, "PUBLIC"):
+        if (row.text("visibility") or "PUBLIC").upper() != "PUBLIC":
             raise Hidden
         key, company = row.ident("id"), row.text("company.identifier")
         board = page.board.board if page.board else company
         remote, hybrid = row.flag("location.remote"), row.flag("location.hybrid")
         model = "hybrid" if hybrid else "remote" if remote else None
-        kind, level = row.text("typeOfEmployment.label"), row.text("experienceLevel.label")
+        kind, level = _label(row, "typeOfEmployment"), _label(row, "experienceLevel")
         posted, precision = row.date("releasedDate")
         where = place(
             row.text("location.fullLocation"),
@@ -122,5 +122,12 @@ class SmartRecruiters(Adapter):
 
     def _pay(self, row: Row) -> Salary | None:
         at = "compensation.salary"
-        low, high, per = row.number(f"{at}.min"), row.number(f"{at}.max"), row.text(f"{at}.period")
+        low, high, per = row.amount(f"{at}.min"), row.amount(f"{at}.max"), row.text(f"{at}.period")
         return money(low, high, row.text(f"{at}.currency"), period(per), per)
+
+
+def _label(row: Row, name: str) -> str | None:
+    """The words of a choice. Its id is words as well, except where it is a number or a UUID."""
+    ident = row.ident(f"{name}.id") if row.get(f"{name}.id") is not None else None
+    words = ident.replace("_", " ") if ident and not any(c.isdecimal() for c in ident) else None
+    return row.text(f"{name}.label") or words

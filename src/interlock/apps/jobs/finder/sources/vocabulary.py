@@ -23,9 +23,13 @@ EMPLOYMENT = (
     (EmploymentType.OTHER, r"volunteer|per.?diem|other|casual|mission|ehrenamt"),
 )
 """The first that fits holds: an internship by contract is an internship, and a full-time fixed term is full time."""
+FULL_AS_WELL = re.compile(r"\bfull\b|full.?time|\bvoll|temps plein|voltijd")
 WORKPLACES = (
     (Workplace.HYBRID, r"hybrid|partially remote|temporarily remote|flexible"),
-    (Workplace.REMOTE, r"remote|telecommut|home.?office|work from home|anywhere|fully distributed|\bfully\b"),
+    (
+        Workplace.REMOTE,
+        r"remote|telecommut|home.?office|work from home|anywhere|worldwide|\bdistributed\b|\bvirtual\b|\bfully\b",
+    ),
     (Workplace.ONSITE, r"on.?site|in.?office|office.?based|in.?person|vor ort"),
 )
 LEVELS = {
@@ -54,8 +58,11 @@ def _spaced(text: str | None) -> str:
 
 
 def employment_type(text: str | None) -> EmploymentType:
+    """The kind that the words name. "Full or part time" is either, as agreed, so it is neither."""
     said = _spaced(text)
-    return next((kind for kind, words in EMPLOYMENT if said and re.search(words, said)), EmploymentType.UNKNOWN)
+    found = next((kind for kind, words in EMPLOYMENT if said and re.search(words, said)), EmploymentType.UNKNOWN)
+    either = found is EmploymentType.PART_TIME and FULL_AS_WELL.search(said)
+    return EmploymentType.UNKNOWN if either else found
 
 
 def workplace(text: str | None) -> Workplace:

@@ -6,7 +6,7 @@ from typing import Any
 
 from interlock.apps.jobs.finder.geography.places import place
 from interlock.apps.jobs.finder.identity.addresses import Address, address_of
-from interlock.apps.jobs.finder.postings.posting import Location, Posting
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Precision
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import GONE, Answer, Request
 from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
@@ -81,6 +81,8 @@ class Workable(Adapter):
         posted, precision = row.date("published_on")
         if posted is None:
             posted, precision = row.date("published")
+        if posted is None and (created := row.date("created_at")[0]):
+            posted, precision = created, Precision.APPROXIMATE
         duties, wanted, benefits = row.html("description"), row.html("requirements"), row.html("benefits")
         where = self._locations(row)
         return self.posting(

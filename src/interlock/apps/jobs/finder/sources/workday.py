@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from interlock.apps.jobs.finder.geography.places import SEVERAL, place, places
-from interlock.apps.jobs.finder.identity.addresses import Address, workday_id
+from interlock.apps.jobs.finder.identity.addresses import Address, address_of, workday_id
 from interlock.apps.jobs.finder.postings.posting import Location, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given, union
 from interlock.apps.jobs.finder.sources.answer import JSON_HEADERS, Request
@@ -88,20 +88,21 @@ class Workday(Adapter):
         posted, precision = read_label(label, page.at)
         model, kind, where = row.text("remoteType"), row.text("timeType"), row.text("locationsText")
         locations, field = self._locations(where, path)
-        reference = next(iter(row.lines("bulletFields")), None)
+        numbered = [one for one in row.lines("bulletFields") if any(c.isdecimal() for c in one)]
+        reference = next((one for one in numbered if one in path), next(iter(numbered), None))
         return self.posting(
             page,
             external_id=workday_id(path),
-            requisition_id=reference if reference and any(c.isdecimal() for c in reference) else None,
+            requisition_id=reference,
             url=url,
             title=row.text("title"),
             locations=locations,
-            workplace=workplace(model or where),
+            workplace=workplace(model),
             employment_type=employment_type(kind),
             posted_at=posted,
             posted_precision=precision,
             evidence={
-                "workplace": given("remoteType", model) if model else given("locationsText", where),
+                "workplace": given("remoteType", model),
                 "employment_type": given("timeType", kind),
                 "posted_at": given("postedOn", label),
                 "locations": given(field, "; ".join(one.raw for one in locations)),
@@ -125,6 +126,11 @@ class Workday(Adapter):
             return places([slug]), "externalPath"
         return (), "externalPath"
 
+    def _id_of(self, info: Row) -> str | None:
+        """The id that the list would give, from the public address."""
+        found = address_of(info.url("externalUrl") or "")
+        return found.external_id if found else None
+
     def read_detail(self, document: Any, posting: Posting, page: Page) -> Posting | None:
         row = Row(document if isinstance(document, dict) else {}, page.wrong)
         if not isinstance(row.get("jobPostingInfo"), dict):
@@ -138,7 +144,7 @@ class Workday(Adapter):
         first = place(main, country=country)
         return self.posting(
             page,
-            external_id=posting.external_id or info.ident("jobReqId"),
+            external_id=posting.external_id or self._id_of(info) or info.ident("jobReqId"),
             requisition_id=info.ident("jobReqId"),
             url=posting.url or info.url("externalUrl"),
             company_name_raw=row.text("hiringOrganization.name"),
