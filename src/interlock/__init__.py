@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from interlock.worker import *  # noqa: F403
 
 __version__ = "0.1.0"
-_ROOMS = ("machine", "engine", "worker")
+_PACKAGES = ("machine", "engine", "worker")
 
 
 def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
-        for room in _ROOMS:
-            module = import_module(f"interlock.{room}")
+        for package in _PACKAGES:
+            module = import_module(f"interlock.{package}")
             if name in module.__all__:
                 return getattr(module, name)
     raise AttributeError(f"interlock has no {name!r}")
