@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import mmap
@@ -11,6 +10,8 @@ import sys
 import threading
 import time
 from pathlib import Path
+
+from bench.peers import load
 
 
 def main() -> None:
@@ -44,7 +45,7 @@ def main() -> None:
         sys.stdin.readline()
         os._exit(0)
 
-    importlib.import_module(f"bench.peers.{name}").work(url, go, tick)
+    load(name).work(url, go, tick)
     threading.Event().wait()  # a worker that ends when nothing is left
 
 

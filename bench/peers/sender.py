@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import random
@@ -10,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from bench.peers import load
 from bench.peers.race import view_of
 
 PATIENCE = 10.0
@@ -18,7 +18,7 @@ PATIENCE = 10.0
 def main() -> None:
     name, url, count, *marks = sys.argv[1:]
     views = [view_of(Path(path)) for path in marks]
-    send = importlib.import_module(f"bench.peers.{name}").sender(url)
+    send = load(name).sender(url)
     chance = random.Random(1)
     waits = []
     for number in range(int(count) + 5):
