@@ -18,7 +18,8 @@ from interlock.apps.jobs.autoapply.answers import Answered, Applicant, FormConte
 from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer, hits
 from interlock.apps.jobs.autoapply.answers.fields import field_of
 from interlock.apps.jobs.autoapply.answers.values import Answer, Origin
-from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck, ClaimFinding
+from interlock.apps.jobs.autoapply.documents.claim_check import ClaimCheck
+from interlock.apps.jobs.autoapply.documents.claim_finding import ClaimFinding
 from interlock.apps.jobs.autoapply.documents.packet import Packet, canonical, file_hashes, packet_of
 from interlock.apps.jobs.autoapply.documents.preparing import Documents
 from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter

@@ -16,6 +16,8 @@ OTHER_SCRIPTS = ("東京造船", "首尔银行", "한국항공", "חברת הנ�
 SKILLS = ("Python", "PostgreSQL", "Kafka", "Go", "Terraform", "React", "Django", "Redis")
 NOT_SKILLS = ("Rust", "Kubernetes", "Salesforce", "Haskell", "SAP", "Angular")
 """Terms of the vocabulary that no generated profile has."""
+STRANGE = ("\u0280\u1d1cs\u1d1b", "P\u0443thon")
+"""Names of skills in letters that look like others."""
 TITLES = ("Engineer", "Backend Engineer", "Platform Engineer", "Data Analyst", "Cook", "Captain")
 VERBS = ("Built", "Cut", "Moved", "Wrote", "Repaired")
 THINGS = ("the planner", "the orders", "the reports", "the cranes", "the shop")
@@ -132,6 +134,12 @@ def lies(draw: st.DrawFn, who: Seeker) -> tuple[str, str]:
         "skill": (f"I know {skill} well.", skill),
         "skill in lower case": (f"We worked in {draw(st.sampled_from(('kubernetes', 'haskell', 'salesforce')))}.", ""),
         "years of a skill": (f"I have 40 years of experience with {skill}.", ""),
+        "employer in lower case": (f"I was {draw(st.sampled_from(('with', 'hired by', 'at')))} globex for long.", ""),
+        "honours": (f"I graduated {draw(st.sampled_from(('cum laude', 'with distinction')))}.", ""),
+        "permission": (f"I have {draw(st.sampled_from(('a green card', 'citizenship', 'a clearance')))}.", ""),
+        "number in words": (f"I led {draw(st.sampled_from(('thirteen', 'seventeen', 'a third')))} of us.", ""),
+        "language": (f"I am a native speaker of {draw(st.sampled_from(('french', 'Danish', 'mandarin')))}.", ""),
+        "hidden letters": (f"I know {draw(st.sampled_from(STRANGE))} well.", ""),
     }
     return made[draw(st.sampled_from(sorted(made)))]
 

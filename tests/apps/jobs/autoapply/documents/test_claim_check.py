@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.apps.jobs.autoapply.documents import tailor, write_letter
-from interlock.apps.jobs.autoapply.documents.claim_check import LONGEST, ClaimCheck, ClaimFinding, check_claims
+from interlock.apps.jobs.autoapply.documents.claim_check import LONGEST, ClaimCheck, check_claims
+from interlock.apps.jobs.autoapply.documents.claim_finding import ClaimFinding
 from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.profiles.seeker import Seeker
 from tests.apps.jobs.autoapply.documents.made import POSTING, SEEKER, match, posting, seeker
@@ -49,6 +50,8 @@ TRUE = [
     "I know Python, Kafka and SQL.",
     "Dear hiring manager, I would be glad to speak to you.",
     "You reach me at jordis@example.org or https://example.org/jordis.",
+    "You reach me at +49 30 5550142.",
+    "What I wrote is used by third parties.",
 ]
 
 
@@ -99,7 +102,38 @@ FALSE = {
     "I write Pyth\u043en.": ("hidden", "Pyth\u043en"),
     "Write to jordis@evil.example.": ("address", "jordis@evil.example."),
     "Look at https://evil.example/x": ("address", "https://evil.example/x"),
+    "Write to jordis (at) evil.example": ("address", "jordis (at) evil.example"),
+    "i was with initech for a while.": ("employer", "initech"),
+    "My former employer, globex, made ships.": ("employer", "globex"),
+    "For globex I built the planner.": ("employer", "globex"),
+    "I was hired by globex.": ("employer", "globex"),
+    "As a former googler I know scale.": ("employer", "googler"),
+    "I have an MS degree.": ("degree", "MS "),
+    "I have a Master.": ("degree", "Master"),
+    "I graduated cum laude.": ("degree", "cum laude"),
+    "I hold an engineering degree.": ("degree", "engineering"),
+    "I did a postdoc.": ("degree", "postdoc"),
+    "I have a driving licence.": ("certificate", "driving licence"),
+    "I hold a security clearance.": ("certificate", "clearance"),
+    "I won a prize for it.": ("certificate", "prize"),
+    "I am a citizen of the state.": ("permission", "citizen"),
+    "I have a work permit.": ("permission", "work permit"),
+    "I led 49 people.": ("number", "49"),
+    "I led thirteen people.": ("number", "thirteen"),
+    "We grew tenfold.": ("number", "tenfold"),
+    "I cut it by a third.": ("number", "third"),
+    "Ich leitete fünfundzwanzig Leute.": ("number", "fünfundzwanzig"),
+    "I have done this since the nineties.": ("number", "nineties"),
+    "I write rust.": ("skill", "rust"),
+    "My french is excellent.": ("skill", "french"),
+    "I was c.t.o. there.": ("title", "c.t.o."),
+    "I worked as a Platform Engineer.": ("title", "Platform"),
+    "We used \u029c\u1d07\u029f\u1d0d.": ("hidden", "\u029c\u1d07\u029f\u1d0d"),
+    "We used \u0199ubernetes.": ("hidden", "\u0199ubernetes"),
+    "We used k\u20ddubernetes.": ("skill", "k\u20ddubernetes"),
+    "I led \u1369 people.": ("hidden", "\u1369"),
 }
+"""The wanted title is none that was held, and the digits of a telephone number count nothing."""
 
 
 @pytest.mark.parametrize("text", FALSE)
@@ -142,6 +176,53 @@ def test_words_of_the_posting_are_no_facts_about_the_person() -> None:
     )
     kinds = {one.kind for one in check_claims(f"{LETTER}\nI have a PhD and 20 years of Rust.", SEEKER, tempting)}
     assert {"degree", "skill", "number"} <= kinds
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"title": "Certified Public Accountant"},
+        {"title": "PhD Student"},
+        {"title": "Visa and Citizenship Officer"},
+        {"title": "Soft\u00adware Engineer"},
+        {"title": "Engineer \U0001f469\u200d\U0001f4bb"},
+        {"title": "Engineer \u1369"},
+        {"company_name": "PhD Ventures"},
+        {"company_name": "M\u00f6we & S\u00f6hne GmbH"},
+    ],
+    ids=repr,
+)
+def test_the_postings_own_title_and_company_are_no_claims(said: dict[str, str]) -> None:
+    one = posting(**said)
+    assert check_claims(write_letter(one, SEEKER).text, SEEKER, one) == []
+
+
+def test_the_postings_own_title_and_company_are_claims_where_somebody_claims_them() -> None:
+    check = ClaimCheck(SEEKER, posting(title="Certified Accountant", company_name="Kubernetes"))
+    for text in ("I am a Certified Accountant.", "I know Kubernetes.", "I have used Kubernetes for long."):
+        assert check.check(text, "answer"), text
+
+
+def test_what_the_profile_says_of_others_is_no_degree_of_its_own() -> None:
+    who = seeker(
+        identity={"name": "\u0645\u06cc\u200c\u062e", "email": "me@example.org"},
+        employment=[
+            {
+                "company": "Kelp",
+                "title": "Soft\u00adware Engineer",
+                "highlights": [
+                    "Taught two PhD students.",
+                    "Built a todo app with null checks.",
+                    "Saved 1\ufe0f\u20e3 day.",
+                ],
+            }
+        ],
+    )
+    check = ClaimCheck(who, POSTING)
+    assert check.check(tailor(POSTING, who, match(POSTING, who)).text, "resume") == []
+    assert check.check("I taught two PhD students.", "answer") == []
+    assert [(one.kind, one.words) for one in check.check("I hold a PhD.", "answer")] == [("degree", "PhD")]
+    assert [one.kind for one in check.check("Dear \u200bteam, TODO [name]", "answer")] == ["hidden", "placeholder"]
 
 
 def test_length_and_language_are_marked() -> None:

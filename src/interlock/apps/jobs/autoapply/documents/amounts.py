@@ -18,9 +18,11 @@ _UNIT = re.compile(
 _TIMES = {"k": 1e3, "t": 1e3, "m": 1e6, "b": 1e9}
 _MONEY = ("\u20ac", "eur", "usd", "$", "gbp", "chf")
 _NAMED = """
+    0.25 quarter quarters viertel
+    0.333 third thirds drittel
     0.5 half halved halbiert halfte
     2 two twice double doubled zwei zweimal verdoppelt
-    3 three triple tripled drei verdreifacht
+    3 three triple tripled trebled drei verdreifacht
     4 four quadrupled vier vervierfacht
     5 five funf
     6 six sechs
@@ -30,7 +32,13 @@ _NAMED = """
     10 ten decade decades zehn jahrzehnt jahrzehnte
     11 eleven elf
     12 twelve zwolf dozen dozens dutzend dutzende
+    13 thirteen dreizehn
+    14 fourteen vierzehn
     15 fifteen funfzehn
+    16 sixteen sechzehn
+    17 seventeen siebzehn
+    18 eighteen achtzehn
+    19 nineteen neunzehn
     20 twenty zwanzig
     30 thirty dreissig
     40 forty vierzig
@@ -43,9 +51,13 @@ _NAMED = """
     1000 thousand thousands tausend tausende
     1000000 million millions millionen
     1000000000 billion billions milliarde milliarden
+    1980 eighties achtziger
+    1990 nineties neunziger
+    2000 noughties
 """
 """Numbers in words, without accents."""
 _WORDS = {name: float(line.split()[0]) for line in _NAMED.strip().splitlines() for name in line.split()[1:]}
+_ONES = {"ein": 1, "zwei": 2, "drei": 3, "vier": 4, "funf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _GERMAN = {"mär": 3, "mae": 3, "mai": 5, "okt": 10, "dez": 12}
 _NAMED_MONTH = re.compile(
@@ -113,16 +125,30 @@ def amounts_in(view: TextView) -> Iterator[Amount]:
     for sentence in view.sentences:
         for index, token in enumerate(sentence):
             beside = (*sentence[max(0, index - AROUND) : index], *sentence[index + 1 : index + 1 + AROUND])
-            if token.folded in _WORDS:
-                value = _WORDS[token.folded]
+            value = _worded(token.folded)
+            if value is not None:
+                if token.folded == "third" and any(
+                    one.folded.startswith("part") for one in sentence[index + 1 : index + 2]
+                ):
+                    continue  # a third party
                 yield Amount(
                     value, "", stems([one for one in beside if one.folded not in _WORDS]), token.start, token.end
                 )
-            elif token.text[0].isdigit():
+            elif token.text[0].isdecimal():
                 yield from _digits(view, token, beside)
             else:
                 for one in re.finditer(r"\d+", token.text):
                     yield Amount(float(one[0]), "", stems([token]), token.start, token.end)
+
+
+def _worded(word: str) -> float | None:
+    """The number that a word is, such as twelve, tenfold or fünfundzwanzig."""
+    if word in _WORDS:
+        return _WORDS[word]
+    if word.endswith("fold") and word[:-4] in _WORDS:
+        return _WORDS[word[:-4]]
+    ones, _, tens = word.partition("und")
+    return _ONES[ones] + _WORDS[tens] if ones in _ONES and tens in _WORDS else None
 
 
 def _digits(view: TextView, token: Token, beside: tuple[Token, ...]) -> Iterator[Amount]:

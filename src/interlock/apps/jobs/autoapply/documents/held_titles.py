@@ -10,7 +10,7 @@ from interlock.apps.jobs.finder.identity.keys import fold, word_list
 
 NOUNS = word_list("""
     accountant administrator administratorin analyst analystin architect architekt architektin artist attorney auditor
-    baker banker berater beraterin biologist broker buyer captain chairman chairwoman cto ceo cfo coo chef chemist
+    baker banker berater beraterin biologist boss broker buyer captain chairman chairwoman cto ceo cfo coo chef chemist
     consultant cook coordinator deputy designer designerin developer director direktor direktorin economist editor
     electrician engineer entwickler entwicklerin executive founder geschaftsfuhrer geschaftsfuhrerin head ingenieur
     ingenieurin instructor journalist lawyer lead leader lecturer leiter leiterin manager managerin mechanic nurse
@@ -25,8 +25,9 @@ _PLAIN = word_list("""
 """Words before a title that are no part of it."""
 _HELD = (
     r"i was|i have been|i've been|i had been|i became|worked as|served as|serving as|acted as|hired as|employed as|"
-    r"promoted to|rose to|years as|career as|experience as|background as|my (?:last|previous|former|first) "
-    r"(?:role|title|position|job|post) was|ich war|war ich|arbeitete als|gearbeitet als|tatig als|jahre als"
+    r"promoted to|rose to|years as|career as|experience as|background as|my (?:last |previous |former |first )?"
+    r"(?:role|title|position|job|post) was(?: that of)?|ich war|war ich|arbeitete als|gearbeitet als|tatig als|"
+    r"jahre als"
 )
 _SAID = (
     r"i am|i'm|my (?:current |present )?(?:role|title|position|job|post) is|ich bin|bin ich|as|als|work as|working as"

@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 from interlock.apps.jobs.autoapply.documents.amounts import Amount, amounts_in, dates_in, stems
 from interlock.apps.jobs.autoapply.documents.letter import company_of, role_of
-from interlock.apps.jobs.autoapply.documents.text_view import TextView, phrase
-from interlock.apps.jobs.autoapply.documents.values import shown
+from interlock.apps.jobs.autoapply.documents.text_view import TextView, phrase, seen_phrase
+from interlock.apps.jobs.autoapply.documents.values import language_for, shown
 from interlock.apps.jobs.autoapply.documents.wording import HEADINGS, PHRASES
-from interlock.apps.jobs.finder.identity.keys import company_key
+from interlock.apps.jobs.finder.identity.keys import company_key, fold
 from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.profiles.seeker import Seeker, skill_name
 from interlock.apps.jobs.finder.reading.vocabulary import spot
 
 UNSAID = {"salary", "stop_list", "unwanted_skills", "never_say", "filter", "match", "company_size", "answers"}
 """Parts of the profile that are no facts about the person for others to read."""
+_MOST_TEXT = 50_000
+_ASCII = frozenset(map(chr, range(128)))
 
 
 class Post(NamedTuple):
@@ -37,11 +39,12 @@ class KnownFacts:
         self.texts += tuple(one for one in profile.answers.values() if isinstance(one, str))
         self._views = [_view(one) for one in self.texts]
         ours = [text for words in (*PHRASES.values(), *HEADINGS.values()) for text in words.values()]
-        self._phrases = " | ".join(f" {phrase(one)} " for one in (*self.texts, *ours, *self.posting_names))
+        said = (*self._views, *map(_view, (*ours, *self.posting_names)))
+        self._phrases = " | ".join(f" {phrase(one.text)} " for one in said)
         self.employers: dict[str, set[int]] = {}
         """Name of an employer → the posts there."""
         for index, one in enumerate(profile.employment):
-            self.employers.setdefault(phrase(one.company), set()).add(index)
+            self.employers.setdefault(seen_phrase(one.company), set()).add(index)
         self.schooling = " ".join(
             phrase(" ".join(filter(None, (each.school, each.degree, each.field)))) for each in profile.education
         )
@@ -65,7 +68,7 @@ class KnownFacts:
             found += [school.school, school.degree or "", school.field or ""]
         found += [one.name for one in profile.projects]
         found += [profile.identity.name] if profile.identity else []
-        return frozenset(map(phrase, (*found, *self.posting_names))) - {""}
+        return frozenset(phrase(_view(one).text) for one in (*found, *self.posting_names)) - {""}
 
     def says(self, words: str) -> bool:
         """Whether a phrase stands in one value of the profile, in a name of the posting, or in our own words."""
@@ -89,10 +92,45 @@ class KnownFacts:
         return frozenset(word for view in self._views for token in view.tokens for word in token.folded.split("-"))
 
     @cached_property
+    def degrees(self) -> tuple[str, ...]:
+        """Where a degree of one's own stands: in the education, or beside the name."""
+        profile = self.seeker.profile
+        given = [text for one in profile.education for text in (one.degree, one.field, one.school)]
+        given += [profile.identity.name] if profile.identity is not None else []
+        return tuple(shown(one).lower() for one in given if one)
+
+    @cached_property
+    def held_words(self) -> frozenset[str]:
+        """Words of posts that were held; a title that is only wanted was not. All words where no post is named."""
+        held = frozenset[str]().union(*(one.words for one in self.posts))
+        return held or self.words
+
+    @cached_property
+    def contacts(self) -> tuple[str, ...]:
+        """Telephone number, addresses and links: their digits count nothing."""
+        identity = self.seeker.profile.identity
+        given = (identity.email, identity.phone, *identity.links) if identity is not None else ()
+        return tuple(_view(shown(one)).text for one in given if one)
+
+    @cached_property
+    def letters(self) -> frozenset[str]:
+        """Letters beyond ASCII, folded, that the profile or the posting's names use; of a foreign posting all."""
+        texts = [*self.texts, *self.posting_names]
+        if self.posting.reading.language not in ("unknown", language_for(self.seeker.profile)):
+            texts.append(self.posting.source.text[:_MOST_TEXT])
+        return frozenset(one for text in texts for one in fold(text, _MOST_TEXT) if not one.isascii()) | _ASCII
+
+    def writes(self, part: str) -> bool:
+        """Whether the profile or a name of the posting has exactly these characters."""
+        return any(part in one for one in (*self.texts, *self.posting_names))
+
+    @cached_property
     def amounts(self) -> dict[tuple[float, str], list[frozenset[str]]]:
         """Numbers in the profile's texts with their units, and the words around each."""
         found: dict[tuple[float, str], list[frozenset[str]]] = {}
         for view in self._views:
+            if view.text in self.contacts:
+                continue
             dates = {when.start for when in dates_in(view)}
             for one in amounts_in(view):
                 if one.start not in dates:

@@ -12,6 +12,8 @@ from interlock.apps.jobs.finder.identity.keys import WORD, fold
 
 _BREAK = re.compile(r"[.!?:;]\s|\n|[\u2022\u2013\u2014]\s")
 _LAID_OUT = frozenset("\n\t\r ")
+_FLAGS = frozenset(map(chr, range(0x1F1E6, 0x1F200)))
+"""Letters that are drawn as flags, or as letters."""
 
 
 class Token(NamedTuple):
@@ -36,12 +38,12 @@ class TextView:
     def __init__(self, original: str) -> None:
         self.original = original
         self.hidden: list[tuple[int, int]] = []
-        """Places in the original of characters that nobody sees."""
+        """Places in the original of characters that nobody sees, or that are drawn around others."""
         found: list[str] = []
         self._at: list[int] = []
         for index, one in enumerate(original):
             kind = unicodedata.category(one)
-            if kind in ("Cf", "Cs", "Co", "Cn") or (kind == "Cc" and one not in _LAID_OUT):
+            if kind in ("Cf", "Cs", "Co", "Cn", "Me") or (kind == "Cc" and one not in _LAID_OUT) or one in _FLAGS:
                 self.hidden.append((index, index + 1))
             elif kind == "Mn" and found:
                 both = unicodedata.normalize("NFC", found[-1] + one)
@@ -110,3 +112,8 @@ class TextView:
 def phrase(text: str) -> str:
     """The words of a text, folded, with one space between; what is equal by this is the same name."""
     return " ".join(WORD.findall(fold(text, 10**6)))
+
+
+def seen_phrase(text: str) -> str:
+    """The phrase of a text as it is seen: without its hidden characters."""
+    return phrase(TextView(text).text)

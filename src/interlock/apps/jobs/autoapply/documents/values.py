@@ -12,7 +12,7 @@ from interlock.apps.jobs.finder.reading.language import language_of
 from interlock.apps.jobs.finder.sources.cleaning import UNSEEN
 
 if TYPE_CHECKING:
-    from interlock.apps.jobs.autoapply.documents.claim_check import ClaimFinding
+    from interlock.apps.jobs.autoapply.documents.claim_finding import ClaimFinding
 
 Language = Literal["en", "de"]
 """Languages that headings and letters are written in."""
