@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from interlock.apps.sessions.agents.values import Decision, ToolCall
+from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.apps.sessions.machine import TOOL_CALL
 from interlock.apps.sessions.models import Session, ToolAnswer
 from interlock.engine import secrets
@@ -29,13 +30,14 @@ TITLE = 180
 class Approvals:
     """The questions of one run. An instance is what `run` calls for each tool call that needs a person."""
 
-    def __init__(self, task: Task[Session], prompt_id: UUID, timeout: timedelta) -> None:
+    def __init__(self, task: Task[Session], prompt_id: UUID, timeout: timedelta, secrets_of_run: RunSecrets) -> None:
         self._task, self._prompt_id, self._timeout = task, prompt_id, timeout
+        self._secrets = secrets_of_run
         self._asked: dict[str, UUID] = {}
 
     def __call__(self, call: ToolCall) -> Decision | None:
         """The decision; None while nobody has decided."""
-        shown = _shown(call.tool_input)
+        shown = self._secrets.hide(_shown(call.tool_input))
         if len(shown) > LONGEST_INPUT:
             return Decision(
                 False,
@@ -67,7 +69,7 @@ class Approvals:
                         "prompt_id": str(self._prompt_id),
                         "session": self._task.data.title,
                     },
-                    "title": f"May the agent use {_line(call.tool, 80)}? {_line(call.title, TITLE)}".strip(),
+                    "title": f"May the agent use {_line(call.tool, 80)}? {self._titled(call)}".strip(),
                 },
             )
             asked = self._asked[name] = found.id
@@ -76,6 +78,9 @@ class Approvals:
             return _decision(found.answer.decision, found.answer.form)
         answer = self._task.answer_to(name, asked, idle=False)
         return None if answer is None else _decision(answer.decision, answer.form)
+
+    def _titled(self, call: ToolCall) -> str:
+        return _line(self._secrets.hide(call.title), TITLE)
 
 
 def _decision(decision: str, form: Mapping[str, Any]) -> Decision:

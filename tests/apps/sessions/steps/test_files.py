@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
 
+from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.apps.sessions.loans.session_loans import open_loan, sandbox_of
 from interlock.apps.sessions.steps.tidying import tidy
 from interlock.engine.retention.erasing import Erasing
@@ -15,6 +19,8 @@ from tests.support.sessions import Sessions
 from tests.support.waiting import eventually
 
 from .test_life import SLOW
+
+KEY = "key-of-the-agent-0123"
 
 
 def test_item_and_token_of_a_sandbox_are_in_no_answer(sessions: Sessions) -> None:
@@ -40,13 +46,60 @@ def test_item_and_token_of_a_sandbox_are_in_no_answer(sessions: Sessions) -> Non
 
 
 def test_keys_of_the_agent_are_hidden_in_what_it_prints(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AGENT_KEY", "key-of-the-agent-0123")
+    monkeypatch.setenv("AGENT_KEY", KEY)
     command = ["sh", "-c", 'printf \'{"type":"said","text":"%s"}\\n\' "$AGENT_KEY"']
     sessions.set(agents={"chatty": {"command": command, "own_tools": False, "env": ["AGENT_KEY"]}})
     made = sessions.start("One", agent="chatty")
     sessions.go_on(10)
     (line,) = sessions.messages(made["prompt_id"])
     assert line["data"]["text"] == "[hidden]"
+
+
+def test_keys_of_the_agent_are_hidden_in_how_a_prompt_ended_too(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_KEY", KEY)
+    script = """printf '{"type":"said","text":"it is %s"}\n' "$AGENT_KEY"; echo "bad key $AGENT_KEY" >&2; exit 3"""
+    lines = {"answer": {"when": {"type": "said"}, "field": "text"}}
+    agent = {"command": ["sh", "-c", script], "own_tools": False, "env": ["AGENT_KEY"], "lines": lines}
+    sessions.set(agents={"chatty": agent})
+    made = sessions.start("One", agent="chatty")
+    sessions.go_on(10)
+    (prompt,) = sessions.prompts(made["id"])
+    assert (prompt["answer"], "bad key [hidden]" in prompt["sentence"]) == ("it is [hidden]", True)
+    assert KEY not in sessions.api.get(f"/api/instances/{made['id']}/history", "owner").text
+
+
+ASKING = """
+import json, os
+asked = {"command": "curl -u me:" + os.environ["AGENT_KEY"]}
+request = {"subtype": "can_use_tool", "tool_name": "Bash", "tool_use_id": "t1", "input": asked}
+print(json.dumps({"type": "control_request", "request_id": "r1", "request": request}), flush=True)
+input(); input()
+"""
+
+
+def test_keys_of_the_agent_are_hidden_in_what_it_asks(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AGENT_KEY", KEY)
+    (tmp_path / "asking.py").write_text(ASKING)
+    command = [sys.executable, str(tmp_path / "asking.py")]
+    sessions.set(agents={"asking": {"kind": "claude", "command": command, "env": ["AGENT_KEY"]}})
+    made = sessions.start("One", agent="asking")
+    with sessions.working():
+        (asked,) = eventually(lambda: sessions.look(made["id"])["approvals"])
+        assert (KEY in str(asked), "[hidden]" in asked["title"], "[hidden]" in asked["input"]) == (False, True, True)
+        sessions.api.post(f"/sessions/{made['id']}/cancel", who="member")
+        eventually(lambda: sessions.look(made["id"])["result"])
+
+
+@pytest.mark.parametrize("value", ['a"quoted\\key', "ключ-сервиса"])
+def test_a_secret_is_hidden_as_json_spells_it(value: str) -> None:
+    hide = RunSecrets([value, "short"]).hide
+    for text in (value, json.dumps(value), json.dumps(value, ensure_ascii=False)):
+        assert hide(f"{text} short").replace('"', "") == "[hidden] short"
+    assert RunSecrets().hide(value) == value
 
 
 def test_long_lines_are_cut_with_a_way_to_see_all(sessions: Sessions) -> None:

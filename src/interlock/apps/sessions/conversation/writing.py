@@ -5,13 +5,13 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from interlock.apps.sessions.agents.values import Line
 from interlock.apps.sessions.conversation import messages
+from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.worker import Task
 
 WAITING = 500
@@ -26,9 +26,9 @@ ALIVE_EVERY = 60.0
 class MessageWriter:
     """One thread that stores what `put` is given. There is no timer: what waits while one commit runs is the next."""
 
-    def __init__(self, task: Task[Any], prompt_id: UUID, hidden: Sequence[str] = ()) -> None:
+    def __init__(self, task: Task[Any], prompt_id: UUID, secrets: RunSecrets) -> None:
         self._task, self._prompt_id = task, prompt_id
-        self._hidden = [one for one in hidden if len(one) >= 6]
+        self._secrets = secrets
         self._lines: queue.Queue[Line | None] = queue.Queue(WAITING)
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="interlock-messages", daemon=True)
@@ -36,9 +36,7 @@ class MessageWriter:
 
     def put(self, line: Line) -> None:
         """Store a line soon. Raises what storing an earlier one raised."""
-        for value in self._hidden:
-            if value in line.text:
-                line = replace(line, text=line.text.replace(value, "[hidden]"))
+        line = replace(line, text=self._secrets.hide(line.text))
         while True:
             if self._error is not None:
                 raise self._error

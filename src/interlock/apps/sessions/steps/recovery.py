@@ -40,11 +40,11 @@ def recovered(task: Task[Session], prompt: Prompt) -> Ending | None:
         wanted = work.agent_run(task, prompt, None, name)
     except AgentNotStarted as gone:  # its configuration was removed meanwhile
         return Ending(Result.UNKNOWN, f"The worker was lost while the agent ran, and {gone}.", "lost")
+    held = _held_sandbox(task)
+    secrets = work.secrets_of(held.lent if held is not None else None, wanted.agent)
     if prompt.host in (None, socket.gethostname()):
         stored = task.read(messages.last_seq, prompt.id)
-        held = _held_sandbox(task)
-        hidden = work.secrets_of(held.lent if held is not None else None, wanted.agent)
-        with MessageWriter(task, prompt.id, hidden) as writer:
+        with MessageWriter(task, prompt.id, secrets) as writer:
             outcome = recover(wanted, after_seq=stored, on_line=writer.put)
         if outcome is None:
             return None
@@ -58,7 +58,7 @@ def recovered(task: Task[Session], prompt: Prompt) -> Ending | None:
             "The worker was lost and the agent was ended before it was done: check the branch, then prompt again."
         )
         outcome = replace(outcome, result=Result.UNKNOWN, reason="lost", sentence=sentence)
-    return work.ending_of(task, prompt, outcome, _held_sandbox(task))
+    return work.ending_of(task, prompt, outcome, held, secrets)
 
 
 def _by_stored_lines(task: Task[Session], prompt: Prompt, wanted: AgentRun) -> AgentOutcome:

@@ -21,6 +21,7 @@ from interlock.apps.sessions.agents.values import AgentNotStarted, AgentOutcome,
 from interlock.apps.sessions.allocator.lender import Lent
 from interlock.apps.sessions.approvals import Approvals
 from interlock.apps.sessions.conversation import attachments, prompts
+from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.conversation.writing import MessageWriter
 from interlock.apps.sessions.host_folders import HostFolders, host_folders
@@ -88,22 +89,25 @@ def conversation_of(task: Task[Session]) -> Conversation:
 def run_agent(task: Task[Session], prompt: Prompt, sandbox: Sandbox, conversation: Conversation) -> Ending:
     """Run the agent to its end. AgentNotStarted if it certainly did nothing."""
     wanted = agent_run(task, prompt, sandbox, conversation)
-    approvals = Approvals(task, prompt.id, timedelta(minutes=_settings(task).approval_timeout))
+    secrets = secrets_of(sandbox.lent, wanted.agent)
+    approvals = Approvals(task, prompt.id, timedelta(minutes=_settings(task).approval_timeout), secrets)
     task.write(prompts.begin_agent, prompt.id, socket.gethostname())
-    with MessageWriter(task, prompt.id, secrets_of(sandbox.lent, wanted.agent)) as writer:
+    with MessageWriter(task, prompt.id, secrets) as writer:
         outcome = run(wanted, on_line=writer.put, approve=approvals, cancelled=_cancelled(task, prompt.id))
-    return ending_of(task, prompt, outcome, sandbox)
+    return ending_of(task, prompt, outcome, sandbox, secrets)
 
 
-def ending_of(task: Task[Session], prompt: Prompt, outcome: AgentOutcome, sandbox: Sandbox | None) -> Ending:
-    """Commit the work, and say how the prompt ended."""
+def ending_of(
+    task: Task[Session], prompt: Prompt, outcome: AgentOutcome, sandbox: Sandbox | None, secrets: RunSecrets
+) -> Ending:
+    """Commit the work, and say how the prompt ended, without the secrets of the run."""
     kept = commit(task, prompt, sandbox)
     known = outcome.reason not in {"bad_resume", "no_start"}
     return Ending(
         outcome.result,
-        " ".join(filter(None, (outcome.sentence, kept))),
+        " ".join(filter(None, (secrets.hide(outcome.sentence), kept))),
         outcome.reason,
-        outcome.answer,
+        secrets.hide(outcome.answer),
         outcome.cost_usd,
         outcome.conversation_cost_usd,
         asdict(outcome.usage) if outcome.usage.total else None,
@@ -189,18 +193,18 @@ def _mcp_json(lent: Lent) -> str:
     return given
 
 
-def secrets_of(lent: Lent | None, agent: AgentConfig) -> list[str]:
-    """Values that must not be in messages: the agent's keys, the token of the sandbox, those of its servers."""
+def secrets_of(lent: Lent | None, agent: AgentConfig) -> RunSecrets:
+    """What must not be stored of a run: the agent's keys, the token of the sandbox, those of its servers."""
     found = [os.environ[name] for name in agent.env if name in os.environ and SECRET.search(name)]
     if lent is None:
-        return found
+        return RunSecrets(found)
     found.append(lent.token)
     with suppress(AgentNotStarted, AttributeError):
         for server in json.loads(_mcp_json(lent))["mcpServers"].values():
             for value in (server.get("headers") or {}).values():
                 found += [str(value), str(value).rpartition(" ")[2]]
             found += [str(value) for name, value in (server.get("env") or {}).items() if SECRET.search(name)]
-    return found
+    return RunSecrets(found)
 
 
 def _cancelled(task: Task[Session], prompt_id: UUID) -> Callable[[], bool]:
