@@ -130,7 +130,7 @@ def test_a_format_that_there_is_not_is_exit_code_2(post: Path) -> None:
     assert (code, "xml" in errors) == (2, True)
 
 
-def test_rows_of_applications_go_along_whether_their_code_is_here_or_not(tmp_path: Path) -> None:
+def test_rows_of_applications_go_along_without_secrets_whether_their_code_is_here_or_not(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     with Engine(f"sqlite:///{path}", Registry([notes])) as engine:
         it = engine.create("note", {}).id
@@ -139,7 +139,7 @@ def test_rows_of_applications_go_along_whether_their_code_is_here_or_not(tmp_pat
         def fill(conn: sa.Connection) -> None:
             conn.execute(sa.insert(notes_visitor).values(instance_id=it, name="ann", at=1))
             conn.execute(sa.insert(notes_line).values(id=UUID(int=7), instance_id=it, words="hello", picture=b"\0x"))
-            conn.execute(sa.insert(notes_word).values(word="hello", times=3))
+            conn.execute(sa.insert(notes_word).values(word="hello", times=3, seal="only in backups"))
 
         engine.store.write(fill)
     for arguments in ([], ["--app", "tests.support.notes:application"]):
@@ -151,6 +151,7 @@ def test_rows_of_applications_go_along_whether_their_code_is_here_or_not(tmp_pat
             "notes_visitor": [{"name": "ann", "at": 1}],
             "notes_line": [{"id": str(UUID(int=7)), "words": "hello", "picture": "0078"}],
         }
-        assert rows[2:] == [{"application": "notes", "table": "notes_word", "row": {"word": "hello", "times": 3}}]
+        word = {"word": "hello", "times": 3, "seal": "[hidden]"}
+        assert rows[2:] == [{"application": "notes", "table": "notes_word", "row": word}]
     done = command("export", "--machine", "note", "--database", f"sqlite:///{path}", cwd=tmp_path)
     assert len(done.out.splitlines()) == 2

@@ -55,7 +55,7 @@ def visited(trial: Trial, name: str = ANN) -> UUID:
     def fill(conn: sa.Connection) -> None:
         conn.execute(sa.insert(notes_visitor).values(instance_id=it, name=name, at=1))
         conn.execute(sa.insert(notes_line).values(id=uuid4(), instance_id=it, words=f"{name} was here", picture=b"\0x"))
-        conn.execute(sa.insert(notes_word).values(word=f"here {it}", times=3))
+        conn.execute(sa.insert(notes_word).values(word=f"here {it}", times=3, seal="sealed"))
 
     trial.engine.store.write(fill)
     trial.engine.fire(it, "finish", actor=Actor(USER, "porter"))
@@ -296,7 +296,7 @@ def erase(trial: Trial, value: str = ANN) -> Erased:
 def test_erasure_finds_and_erases_what_an_application_keeps(store: Store, loaded: bool) -> None:
     trial = Trial(Registry([notes]), store=store)
     it, other = visited(trial), visited(trial, "ben@example.org")
-    store.write(lambda conn: conn.execute(sa.insert(notes_word).values(word=ANN)))
+    store.write(lambda conn: conn.execute(sa.insert(notes_word).values(word="hidden in exports", seal=ANN)))
     trial = Trial(Registry([notes]) if loaded else [note], store=store)
     report = erase(trial)
     assert report.instances == [it]
@@ -320,4 +320,4 @@ def test_retention_archives_and_removes_them_with_the_instance(store: Store, tmp
     assert '"notes_visitor":[{"name":"ann@example.org","at":1}]' in line
     assert f"{ANN} was here" in line
     assert (rows(store, notes_visitor), rows(store, notes_line)) == ([], [])
-    assert rows(store, notes_word) == [(f"here {it}", 3)]
+    assert rows(store, notes_word) == [(f"here {it}", 3, "sealed")]

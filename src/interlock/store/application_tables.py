@@ -15,7 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.machine import Application, InterlockError, Personal, attribute
-from interlock.store.columns import Reference, metadata, text
+from interlock.store.columns import SECRET, Reference, metadata, text
 from interlock.store.errors import MigrationFailed, StoreError
 from interlock.store.sql import among
 
@@ -25,7 +25,10 @@ KINDS: dict[str, type[sa.types.TypeEngine[Any]]] = {
     "real": sa.Float,
     "bytes": sa.LargeBinary,
     "text": sa.Text,
+    SECRET: sa.Text,
 }
+HIDDEN = "[hidden]"
+"""Stands for a secret in an export."""
 
 # The tables of applications, their columns, and which of them are personal.
 application_table = sa.Table(
@@ -54,6 +57,16 @@ class ApplicationTable:
         """Whether its rows belong to instances."""
         return ("instance_id", "id") in self.columns
 
+    @property
+    def texts(self) -> list[str]:
+        """Its columns with text."""
+        return [name for name, kind in self.columns if KINDS[kind] is sa.Text]
+
+    def exported(self, row: sa.Row[Any]) -> dict[str, Any]:
+        """A row as an export has it: without secrets."""
+        pairs = zip(self.columns, row, strict=True)
+        return {name: HIDDEN if value and kind == SECRET else value for (name, kind), value in pairs}
+
     def as_table(self) -> sa.Table:
         """The table for statements."""
         return _table(self.name, self.columns)
@@ -65,16 +78,16 @@ def _table(name: str, columns: tuple[tuple[str, str], ...]) -> sa.Table:
 
 
 def kind_of(column: sa.Column[Any]) -> str:
-    """The kind of a column: id, int, real, bytes or text. Databases and backups support no others."""
+    """The kind of a column: id, int, real, bytes, text or secret. Databases and backups support no others."""
     kind = column.type
     for name, types in (("id", sa.Uuid), ("int", sa.Integer), ("real", sa.Float), ("bytes", sa.LargeBinary)):
         if isinstance(kind, types):
             return name
     if isinstance(kind, sa.String) and not isinstance(kind, sa.Enum):
-        return "text"
+        return SECRET if column.info.get(SECRET) else "text"
     raise InterlockError(
         f"the column {column.table.name}.{column.name} is a {type(kind).__name__}; use the columns of "
-        "interlock.store.columns: id_, text, number, at and binary"
+        "interlock.store.columns: id_, text, secret, number, at and binary"
     )
 
 
@@ -152,25 +165,26 @@ def known(conn: sa.Connection) -> list[ApplicationTable]:
 
 
 def rows_of(conn: sa.Connection, ids: Collection[UUID]) -> dict[UUID, dict[str, list[dict[str, Any]]]]:
-    """What applications keep of these instances: instance → table → rows, whether their code is here or not."""
+    """What exports have of these instances: instance → table → rows, whether the application's code is here or not."""
     found: dict[UUID, dict[str, list[dict[str, Any]]]] = {}
     for one in known(conn):
         if one.of_instances:
             table = one.as_table()
             query = sa.select(table).where(among(conn, table.c.instance_id, ids))
             for row in conn.execute(query.order_by(*table.c)):
-                values = {name: value for name, value in row._mapping.items() if name != "instance_id"}
+                values = one.exported(row)
+                del values["instance_id"]
                 found.setdefault(row.instance_id, {}).setdefault(one.name, []).append(values)
     return found
 
 
 def other_rows(conn: sa.Connection) -> Iterator[tuple[ApplicationTable, dict[str, Any]]]:
-    """What applications keep beside instances."""
+    """What exports have of that which applications keep beside instances."""
     for one in known(conn):
         if not one.of_instances:
             query = sa.select(one.as_table()).order_by(*one.as_table().c)
             for row in conn.execution_options(yield_per=500).execute(query):
-                yield one, dict(row._mapping)
+                yield one, one.exported(row)
 
 
 def _read(name: str, application: str, columns: str, personal: str | None) -> ApplicationTable:

@@ -1,6 +1,6 @@
 """The kinds of columns of all tables: equal on both databases, and supported by backups.
 
-Applications declare their own tables with `new_metadata`, `id_`, `text`, `at`, `number` and `binary`.
+Applications declare their own tables with `new_metadata`, `id_`, `text`, `secret`, `at`, `number` and `binary`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ def new_metadata() -> sa.MetaData:
 
 
 metadata = new_metadata()
+
+
+SECRET = "secret"  # noqa: S105 - a kind of column
 
 
 class Id(sa.Uuid[UUID]):
@@ -73,6 +76,11 @@ def id_(name: str = "id", *, null: bool = False, primary: bool = False) -> sa.Co
 def text(name: str, *, null: bool = False, primary: bool = False) -> sa.Column[object]:
     """A text of any length, also for JSON."""
     return sa.Column(name, sa.Text, nullable=null, primary_key=primary)
+
+
+def secret(name: str, *, null: bool = False) -> sa.Column[object]:
+    """A text that backups carry and exports hide, such as a token."""
+    return sa.Column(name, sa.Text, nullable=null, info={SECRET: True})
 
 
 def at(name: str, *, null: bool = False) -> sa.Column[object]:

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from interlock.store import migrate, private, service_tables  # noqa: F401 - so that the metadata has every table
 from interlock.store.application_tables import ApplicationTable, application_table, kind_of, known
-from interlock.store.columns import metadata
+from interlock.store.columns import SECRET, metadata
 from interlock.store.database import Store
 from interlock.store.errors import StoreError, translated
 
@@ -37,7 +37,7 @@ DERIVED = application_table.name
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A table with the kinds of its columns: id, int, real, bytes or text."""
+    """A table with the kinds of its columns: id, int, real, bytes, text or secret."""
 
     table: str
     names: tuple[str, ...]
@@ -214,6 +214,7 @@ def binary_rows(file: Path, kinds: Sequence[str]) -> Iterator[Row]:
         "real": lambda value: struct.unpack("!d", value)[0],
         "bytes": bytes,
         "text": bytes.decode,
+        SECRET: bytes.decode,
     }
     read = [readers[kind] for kind in kinds]
     with file.open("rb", buffering=1 << 20) as source:

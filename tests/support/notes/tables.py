@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store.columns import at, binary, id_, new_metadata, number, text
+from interlock.store.columns import at, binary, id_, new_metadata, number, secret, text
 
 metadata = new_metadata()
 
@@ -18,4 +18,6 @@ notes_line = sa.Table(
     binary("picture", null=True),
     sa.Index("ix_notes_line_instance", "instance_id"),
 )
-notes_word = sa.Table("notes_word", metadata, text("word", primary=True), number("times", default=0))
+notes_word = sa.Table(
+    "notes_word", metadata, text("word", primary=True), number("times", default=0), secret("seal", null=True)
+)

@@ -1,13 +1,13 @@
 """The tables of the application: pools of sandboxes, who borrowed them, what each loan holds, and conversations.
 
-Tokens and items are secrets. No table with them has a column `instance_id`, because exports would carry its rows.
+Tokens and items are secrets: backups carry them, and exports hide them.
 """
 
 from __future__ import annotations
 
 import sqlalchemy as sa
 
-from interlock.store.columns import at, id_, new_metadata, number, text
+from interlock.store.columns import at, id_, new_metadata, number, secret, text
 
 metadata = new_metadata()
 
@@ -36,7 +36,7 @@ sandbox_item = sa.Table(
     id_(primary=True),
     text("pool"),
     number("slot"),
-    text("content"),
+    secret("content"),
     text("digest"),
     text("state"),
     id_("borrow_id", null=True),
@@ -62,7 +62,7 @@ sandbox_borrow = sa.Table(
     text("pool"),
     id_("item_id"),
     text("key"),
-    text("token"),
+    secret("token"),
     text("borrower"),
     text("status"),
     id_("operation_id", null=True),
@@ -83,7 +83,7 @@ sandbox_operation = sa.Table(
     text("pool"),
     text("status"),
     text("message", null=True),
-    text("content"),
+    secret("content"),
     text("params"),
     id_("item_id", null=True),
     id_("borrow_id", null=True),
@@ -136,8 +136,8 @@ sandbox_loan = sa.Table(
     id_("loan_id", primary=True),
     text("allocator"),
     text("item_id", null=True),
-    text("item", null=True),
-    text("token", null=True),
+    secret("item", null=True),
+    secret("token", null=True),
     at("lent_at"),
     at("renewed_at"),
     at("ended_at", null=True),

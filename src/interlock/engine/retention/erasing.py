@@ -318,11 +318,7 @@ def _left(conn: sa.Connection, wanted: Sequence[str], report: Erased) -> None:
 
 def _not_personal(conn: sa.Connection) -> dict[sa.Table, Sequence[str]]:
     """Text columns of applications that belong to no instance."""
-    found = {
-        one.as_table(): [name for name, kind in one.columns if kind == "text"]
-        for one in known(conn)
-        if not one.personal
-    }
+    found = {one.as_table(): one.texts for one in known(conn) if not one.personal}
     return {table: names for table, names in found.items() if names}
 
 

@@ -15,6 +15,7 @@ from interlock.apps.sessions.loans.session_loans import open_loan, sandbox_of
 from interlock.apps.sessions.steps.tidying import tidy
 from interlock.engine.retention.erasing import Erasing
 from interlock.machine import OWNER, Actor
+from interlock.store.application_tables import other_rows
 from tests.support.sessions import Sessions
 from tests.support.waiting import eventually
 
@@ -43,6 +44,10 @@ def test_item_and_token_of_a_sandbox_are_in_no_answer(sessions: Sessions) -> Non
         assert answer.status_code == 200, path
         assert lent.token not in answer.text
         assert "mcpServers" not in answer.text
+    exported = str(sessions.engine.read(lambda conn: [row for _, row in other_rows(conn)]))
+    assert "'token': '[hidden]'" in exported
+    assert lent.token not in exported
+    assert "mcpServers" not in exported
 
 
 def test_keys_of_the_agent_are_hidden_in_what_it_prints(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:

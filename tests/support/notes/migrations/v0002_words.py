@@ -12,5 +12,6 @@ def upgrade() -> None:
         "notes_word",
         sa.Column("word", sa.Text(), nullable=False),
         sa.Column("times", sa.BigInteger(), nullable=False, server_default=sa.text("0")),
+        sa.Column("seal", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("word", name=op.f("pk_notes_word")),
     )

@@ -105,7 +105,7 @@ async def allocator_access(request: Request) -> AllocatorAccess:
     if request.headers.get("authorization") is None:
         if COOKIE in request.cookies:
             raise NotAllowed("a login is not enough for the allocator: send a token as Authorization: Bearer …")
-        raise NotAuthenticated("the allocator needs a token: Authorization: Bearer …")
+        raise NotAuthenticated("the allocator needs a token (Authorization: Bearer …)")
     _, secret = credentials(request)
     service: Service = request.app.state.service
     standalone_token: str | None = getattr(request.app.state, "allocator_token", None)
