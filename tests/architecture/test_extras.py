@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-EXTRAS = {
+ROOT = Path(__file__).parents[2]
+
+SERVICE = {
     *("fastapi", "starlette", "uvicorn", "uvloop", "httptools", "pydantic_settings", "argon2", "httpx2", "jinja2"),
-    *("multipart", "python_multipart", "graphlay", "nh3", "typer", "click", "rich", "psycopg", "redis"),
-    *("opentelemetry", "pydantic_ai", "mcp", "pypdfium2", "PIL", "docx", "yaml", "rapidfuzz", "rapidocr"),
+    *("multipart", "python_multipart", "graphlay", "nh3", "typer", "click", "rich"),
+}
+OTHERS = {
+    *(
+        "psycopg",
+        "redis",
+        "opentelemetry",
+        "pydantic_ai",
+        "mcp",
+        "pypdfium2",
+        "PIL",
+        "docx",
+        "yaml",
+        "rapidfuzz",
+        "rapidocr",
+    ),
     *("selectolax", "defusedxml", "feedparser", "tldextract", "protego", "httpcore2", "playwright", "typst"),
     *("phonenumbers", "xlsxwriter", "feedparser", "ahocorasick", "onnxruntime", "claude_agent_sdk"),
 }
-WITHOUT = f"""
-import sys
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {EXTRAS!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Absent())
+WITHOUT = """
+from importlib.machinery import PathFinder
+found = PathFinder.find_spec
+PathFinder.find_spec = lambda name, path=None, target=None: (
+    None if name.partition(".")[0] in %r else found(name, path, target)
+)
 """
 PROGRAM = """
 from interlock import FINAL, Go, Machine, State, Transition
@@ -40,8 +57,25 @@ with Trial([parcel]) as trial:
 """
 
 
-def python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", WITHOUT + code], capture_output=True, text=True, check=False)
+DEMO = """
+from interlock.demo.parts import parts_of, played
+from interlock.machine import installed
+print(*sorted(part.name for part in parts_of(played(installed()))))
+"""
+IMPORTS = """
+from importlib import import_module
+for name in {modules!r}:
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        print(name, error)
+    except ImportError:
+        pass
+"""
+
+
+def python(code: str, absent: set[str] = SERVICE | OTHERS) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", WITHOUT % absent + code], capture_output=True, text=True, check=False)
 
 
 def test_an_engine_with_handlers_and_trials_needs_no_extra() -> None:
@@ -75,3 +109,16 @@ def test_an_absence_is_one_line_with_the_remedy(code: str, extra: str) -> None:
     done = python(code)
     assert done.returncode == 1
     assert f"this needs the extra {extra}: pip install 'interlock[{extra}]'" in done.stderr.splitlines()[-1]
+
+
+def test_with_the_service_alone_the_demo_has_the_parts_that_need_no_more() -> None:
+    done = python(DEMO, OTHERS - {"opentelemetry"})  # FastAPI brings its API
+    assert (done.stdout, done.stderr) == ("claims parcels sessions\n", "")
+
+
+def test_every_module_that_the_reference_imports_says_which_extra_it_needs() -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")]
+    modules = sorted({name for page in pages for name in re.findall(r"^from (interlock[\w.]*) import", page, re.M)})
+    assert len(modules) > 10
+    done = python(IMPORTS.format(modules=modules))
+    assert (done.stdout, done.stderr) == ("", "")

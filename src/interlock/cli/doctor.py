@@ -75,9 +75,8 @@ def _host(database: str, apps: list[str] | None) -> list[HostCheck]:
         without = [machine.name for machine in one.machines if registry.missing_handlers(machine)]
         if without:
             says = f"the steps of {', '.join(without)} have no code here; other processes have to run them"
-            found.append(
-                HostCheck(f"{one.name}: code", says, f"pip install 'interlock[{one.name}]', if it ships with Interlock")
-            )
+            do = f"install the package that has it; if it ships with Interlock: pip install 'interlock[{one.name}]'"
+            found.append(HostCheck(f"{one.name}: code", says, do))
         elif one.checks is not None:
             try:
                 found += attribute(one.checks, "a function", "function")(settings.section(one.name))

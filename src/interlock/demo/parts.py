@@ -65,8 +65,8 @@ def _parts_of(application: Application, spec: str) -> Sequence[Part]:
         return list(attribute(spec, "a function that returns parts of the demo", "parts")())
     except Exception as error:
         raise InterlockError(
-            f"the part of {application.name} in the demo cannot be used: {error}; start without the demo: "
-            "interlock up --no-demo"
+            f"the part of {application.name} in the demo cannot be used: {error}; mend it, or start without the demo, "
+            "in another data folder: interlock up --no-demo --data DIR"
         ) from error
 
 

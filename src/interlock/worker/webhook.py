@@ -22,6 +22,10 @@ from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from interlock.machine.extras import require
+
+require("service", "httpx2")
+
 import httpx2
 
 from interlock.config.addresses import secret_parts

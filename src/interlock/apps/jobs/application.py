@@ -59,7 +59,7 @@ application = Application(
         "demo-world": "interlock.apps.jobs.world.command:demo_world",
         "apply": "interlock.apps.jobs.commands.apply:app",
     },
-    demo="interlock.apps.jobs.demo:parts",
+    demo="interlock.apps.jobs.demo:claim_parts",
 )
 if all(find_spec(name) for name in NEEDED):
     application = replace(
@@ -92,6 +92,7 @@ if all(find_spec(name) for name in NEEDED):
         checks="interlock.apps.jobs.host:checks",
         metrics="interlock.apps.jobs.autoapply.records.numbers:metrics",
         alerts="interlock.apps.jobs.autoapply.records.numbers:ALERTS",
+        demo="interlock.apps.jobs.demo:parts",
         duties=[
             *application.duties,
             Duty("crawls", timedelta(seconds=5), "interlock.apps.jobs.finder.steps.duties:start_crawls"),

@@ -4,6 +4,10 @@ Pure functions: documents and fields in, one `Comparison` out, which can be stor
 reads a clock; where the date matters, `today` is a parameter.
 """
 
+from interlock.machine.extras import require
+
+require("contracts", "rapidfuzz", "yaml")
+
 from interlock.apps.contracts.comparison.amendment import compare_amendments
 from interlock.apps.contracts.comparison.errors import BadTemplate, NotComparable
 from interlock.apps.contracts.comparison.html import page

@@ -7,6 +7,10 @@ make parsing half as fast and the document many times larger.
 `Reader` does the same in a separate process, with limits on memory and time, for untrusted files.
 """
 
+from interlock.machine.extras import require
+
+require("contracts", "pypdfium2", "docx")
+
 from interlock.apps.contracts.reading.document import Box, Document, Page, Span
 from interlock.apps.contracts.reading.errors import NotReadable, ReadingError
 from interlock.apps.contracts.reading.file import boxes_of, read, span_at, visible

@@ -5,6 +5,10 @@ warns of answers that may reject the application. What the user answers is kept 
 Everything is plain values: no database, no network, no clock.
 """
 
+from interlock.machine.extras import require
+
+require("jobs", "phonenumbers")
+
 from interlock.apps.jobs.autoapply.answers.bank import (
     AnswerError,
     Contradiction,
