@@ -27,11 +27,7 @@ from interlock.store import decoding, failpoints, futures, private
 from interlock.store.clock import Micros
 from interlock.store.database import Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, translated
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: there a lost worker is found by its heartbeat alone
-    fcntl = None  # type: ignore[assignment]
+from interlock.store.lock_files import LockFiles
 
 T = TypeVar("T")
 Queued = tuple[Job[Any], Future[Any], str]
@@ -69,7 +65,7 @@ class SqliteStore(Store):
         self._queue: deque[Queued] = deque()
         self._wanted = threading.Condition()
         self._closed = False
-        self._locks: dict[str, int] = {}
+        self._locks = LockFiles(self.path.with_name(f"{self.path.name}-workers"))
         self._file: tuple[int, int] | None = None
         self._file_lock = threading.Lock()
         self._watch: threading.Thread | None = None
@@ -332,44 +328,16 @@ class SqliteStore(Store):
                 seen = -1  # a new connection starts to count again
 
     def take_lock(self, name: UUID) -> str | None:
-        if fcntl is None:
-            return None
-        folder = self._lock_folder
-        private.folder(folder, ours=lambda _: True)
-        path = str(folder / f"{name}.lock")
-        handle = private.handle(Path(path))
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._locks[path] = handle
-        return path
+        return self._locks.take(name)
 
     def drop_lock(self, path: str) -> None:
-        handle = self._locks.pop(path, None)
-        if handle is not None:
-            os.close(handle)
-            Path(path).unlink(missing_ok=True)
+        self._locks.drop(path)
 
     def remove_lock(self, path: str) -> None:
-        if path not in self._locks and Path(path).parent == self._lock_folder:
-            Path(path).unlink(missing_ok=True)
-
-    @property
-    def _lock_folder(self) -> Path:
-        return self.path.with_name(self.path.name + "-workers")
+        self._locks.remove(path)
 
     def is_dead(self, lock_file: str | None) -> bool:
-        if fcntl is None or lock_file is None or lock_file in self._locks:
-            return False
-        try:
-            handle = os.open(lock_file, os.O_RDWR)
-        except OSError:  # even a missing file proves nothing: the other process may use another path
-            return False
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        finally:
-            os.close(handle)
-        return True
+        return self._locks.is_dead(lock_file)
 
     def close(self) -> None:
         with self._wanted:
@@ -381,8 +349,7 @@ class SqliteStore(Store):
         if self._watch is not None:
             self._watch.join()
         self._writer.join()
-        for path in list(self._locks):
-            self.drop_lock(path)
+        self._locks.drop_all()
         self._writer_engine.dispose()
         self._reader_engine.dispose()
 
