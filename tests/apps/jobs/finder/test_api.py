@@ -129,6 +129,13 @@ def test_an_item_is_added_once_while_it_is_open(api: Api, kind: str) -> None:
     assert (again.status_code, again.json()) == (200, first.json())
 
 
+def test_a_field_that_is_null_is_one_that_was_left_out(api: Api) -> None:
+    nothing = {"type_hint": None, "company_name": None, "company_id": None, "auto_enable": None, "config": None}
+    assert api.post(f"{JOBS}/sources", {"url": "https://kind.example/jobs", **nothing}).status_code == 201
+    assert api.post(f"{JOBS}/companies", {"name": None, "website": "https://kind.example"}).status_code == 201
+    assert "Field required" in api.post(f"{JOBS}/listings", {"url": None, "job_data": None}).text
+
+
 @pytest.mark.parametrize("name", ["job_data", "scraped_data"])
 def test_a_listing_with_its_data_is_not_scraped(api: Api, name: str) -> None:
     said = {"title": "Engineer", "company_name": "Kind", "description": "Boats", "found_by": "a crawler"}

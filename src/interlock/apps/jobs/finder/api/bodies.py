@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 Line = Annotated[str, Field(max_length=500)]
 Url = Annotated[str, Field(min_length=1, max_length=4000, examples=["https://boards.greenhouse.io/kind"])]
@@ -16,6 +16,12 @@ class Body(BaseModel):
     """Settings that all request bodies share."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, value: Any) -> Any:
+        """A field that is null is one that was left out."""
+        return {name: one for name, one in value.items() if one is not None} if isinstance(value, dict) else value
 
 
 class InWorkspace(Body):

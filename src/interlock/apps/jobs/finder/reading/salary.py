@@ -122,6 +122,8 @@ def _pays(low: str, document: Document | None) -> list[_Pay]:
     found: list[_Pay] = []
     previous = 0
     for amount in amounts(low):
+        if amount.plain and document is not None and amount.low < 1000:
+            continue
         window = max(0, amount.start - _WINDOW)
         line_begin = max(low.rfind("\n", window, amount.start) + 1, window)
         line_end = low.find("\n", amount.end, amount.end + _WINDOW)
@@ -133,7 +135,7 @@ def _pays(low: str, document: Document | None) -> list[_Pay]:
         before = low[max(line_begin, previous) : amount.start]
         if amount.plain and document is not None:
             same_line = bool(found) and previous >= line_begin and _UP_TO.search(before[-_FAR:]) is not None
-            if amount.low < 1000 or not (same_line or _PAY.search(before)):
+            if not (same_line or _PAY.search(before)):
                 continue
         in_pay = document is None or amount.start < document.begin or document.section(amount.start) == "pay"
         last = found[-1] if found and amount.start - found[-1].amount.end < _NEXT else None
