@@ -14,7 +14,7 @@ from interlock.engine import Instance
 from interlock.testing import Trial
 from tests.apps.jobs.finder.fetching.site import Site, answer
 
-from .finding import HERE, ME, Acme, active, crawl, give_profile, items, row, rows, run, the_source
+from .finding import GOOD, HERE, ME, Acme, active, crawl, give_profile, items, row, rows, run, the_source
 
 pytestmark = pytest.mark.soak("postgresql")
 
@@ -123,3 +123,31 @@ def test_pages_of_a_company_that_ask_for_a_pause_are_waited_for(trial: Trial, si
     trial.run_until_idle()
     assert trial.get(item.id).failures == {}
     assert trial.state(item.id) == "PROCESSING"
+
+
+def test_a_posting_waits_ten_minutes_for_its_company_and_goes_on_without(trial: Trial, site: Site) -> None:
+    give_profile(trial)
+    for path in ("", "/about", "/about-us", "/company", "/careers"):
+        site.routes[f"/acme{path}"] = answer("later", 429, retry_after="5400")
+    said = {
+        "title": "Senior Python Engineer",
+        "company": "Acme",
+        "company_website": site.url("/acme"),
+        "location": "Remote - United States",
+        "description": GOOD,
+    }
+    url = "https://acme.example/jobs/1"
+    made = trial.engine.write(lambda unit: intake.add_listing(unit, HERE, url, ME, job_data=said)).item
+    trial.run_until_idle()
+    [company] = items(trial, "company")
+    assert company.trace_id == made.trace_id, "the listing started it"
+    waits = trial.get(made.id)
+    assert (waits.data["stage"], waits.data["filter_result"]["passed"], waits.finished_at) == ("ANALYZE", True, None)
+    trial.advance(minutes=9, seconds=30)
+    assert trial.get(made.id).data["stage"] == "ANALYZE"
+    assert trial.get(made.id).failures == {}, "waiting is no failure"
+    trial.advance(minutes=1)
+    assert companies(trial)[0].status == "analyzing"
+    assert trial.state(made.id) == "SUCCESS"
+    [match] = rows(trial, "matched")
+    assert match.company_id == companies(trial)[0].id
