@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import applications, documentation, growth, postings, quiet, reading, reports, sessions
+from bench import applications, documentation, growth, kinds, postings, quiet, reading, reports, scaling, sessions
 from bench.peers import compare
 
+ROOT = Path(__file__).parent.parent
 Figures = dict[str, Any]
 
 
@@ -41,6 +42,16 @@ PARTS = {
         lambda figures, _: compare.report(figures),
         asked=True,
     ),
+    "kinds": Part(
+        lambda folder, given: kinds.measure(folder, given.items // 4, given.runs, limit=given.limit),
+        lambda figures, _: kinds.report(figures),
+        kinds.markdown,
+    ),
+    "scaling": Part(
+        lambda folder, given: scaling.measure(folder, given.items * 2, min(given.runs, 3), limit=given.limit),
+        lambda figures, _: scaling.report(figures),
+        scaling.markdown,
+    ),
     "growth": Part(
         lambda folder, given: growth.measure(folder, given.scale),
         lambda figures, _: growth.report(figures),
@@ -56,6 +67,7 @@ PARTS = {
     "service": Part(
         lambda folder, given: reports.measure_service(folder, given.seconds, given.runs),
         lambda figures, _: reports.report_service(figures),
+        reports.service_markdown,
     ),
     "claims": Part(
         lambda folder, given: reports.measure_claims(folder, given.seconds, given.runs),
