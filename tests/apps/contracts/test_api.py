@@ -59,7 +59,7 @@ def test_the_worker_goes_all_the_way_by_itself(both: Contracts) -> None:
 def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contracts) -> None:
     it = contracts.taken(CLEAR)
     body = contracts.look(it)
-    assert (body["finalConfidence"] >= 90, body["calibrationVersion"]) == (True, "commercial-3")
+    assert (body["finalConfidence"] >= 90, body["calibrationVersion"]) == (True, "commercial-4")
     law = body["fields"]["governing_law"]
     assert set(law) >= FIELD
     assert (law["value"], law["normalised"], law["page"]) == ("New York", "New York", 2)

@@ -69,7 +69,7 @@ def of_commercial(folders: list[Path]) -> Table:
     vertical, empty = shipped()["commercial"], Table(vertical="commercial", version="none", documents=0)
     read = _read(folders)
     across = summed(vertical, "", states(vertical, read, empty, folds=FOLDS))
-    made = fit(vertical, [one.judged for one in read], priors_of("commercial"), version="commercial-3")
+    made = fit(vertical, [one.judged for one in read], priors_of("commercial"), version="commercial-4")
     note = "Contracts of CUAD v1 (The Atticus Project, CC BY 4.0): counts of signals, no texts."
     measured = {
         "labelled": summary_of(

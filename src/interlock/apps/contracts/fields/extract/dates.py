@@ -37,6 +37,14 @@ _AMENDED = re.compile(
 _IS_MADE = re.compile(
     r"\b(?:is|are|being|,)(?: \w+){0,3}? (?:made|entered|executed|dated|effective)\b[^.;]{0,40}$", re.IGNORECASE
 )
+_NAMED_FIRST = re.compile(
+    r"\b(?:amendment|addendum|supplement)\b[^.;()]{0,40}\([^)]*\"[^)]*\),? (?:to|of) (?:the|that|a|certain)\b",
+    re.IGNORECASE,
+)
+"""The amendment has its name already: `Amendment No. 1 ("Amendment") to the Lease, dated …` dates the lease."""
+_DOES = re.compile(
+    r"\b(?:is|are|being)(?: \w+){0,3}? (?:made|entered|executed|dated|effective)\b[^.;]{0,40}$", re.IGNORECASE
+)
 _REFERRED = re.compile(
     rf"\b(?:{KINDS})\b[^.;\d]{{0,80}}\b(?:dated|as of|made|effective|entered into|"
     rf"executed)\b(?: (?:as of|on|the|this|effective))*",
@@ -62,6 +70,7 @@ _LAST_SIGNATURE = re.compile(
     r"this amendment is )?(?:last|final)\b"
     r"[^.;]{0,30}\b(?:sign|execut)\w*|(?:last|latest|later)[^.;]{0,40}\b(?:signatures?|"
     r"signature dates?|signed|execution|signs)\b|"
+    r"dates? (?:set forth|written|indicated|appearing|shown|stated) (?:below|beside|opposite|next to|adjacent)|"
     r"signed by (?:the )?(?:last|both)|date of (?:last|final) (?:signature|signing|execution)|"
     r"date (?:that )?the last party (?:signs|executes))",
     re.IGNORECASE,
@@ -71,13 +80,14 @@ _SIGNED = re.compile(
     r"\b(?:IN WITNESS WHEREOF|In Witness Whereof|IN WITNESS HEREOF|IN WITNESS THEREOF|"
     r"WITNESS (?:the|our|my)|AS WITNESS|Executed (?:as of|on|this|and)|EXECUTED (?:as of|on|"
     r"this)|"
-    r"[Ss]igned (?:as of|on|and|this|at)|SIGNED (?:as of|on|this|at)|[Dd]ated (?:this|as of|"
+    r"[Ss]igned (?:as of|on|and|this|at)|SIGNED (?:as of|on|this|at)|Dated (?:this|as of|"
     r"at|the|on)|DATED (?:this|the|as of|THIS|AS OF|THE)|ACCEPTED AND AGREED|"
     r"have (?:caused|executed|signed|hereunto|duly)|Agreed (?:to )?and accepted|AGREED (?:TO )?AND ACCEPTED)\b"
 )
 _DATE_LABEL = re.compile(
     r"\b(?:Date(?: ?Signed| ?of ?signature)?|DATE(?: ?SIGNED)?|Dated|DATED|date)\b ?[:.]? ?[_ ]{0,40}$"
 )
+_SHORTENED = re.compile(r"\b(Nos?|Inc|Corp|Co|Ltd|[A-Z])\.")
 _BY_LINE = re.compile(r"(?:\bBy ?:|\bBY ?:|/s/|\bName ?:|\bTitle ?:|\bNAME ?:|\bTITLE ?:|\bIts ?:|Signature)")
 
 
@@ -90,7 +100,7 @@ def date_opening(context: RuleContext) -> list[Candidate]:
     found = []
     dates = find_dates(flat.text, at.start, at.end)
     for date in dates:
-        before = flat.text[max(at.start, date.start - 160) : date.start]
+        before = _without_stops(flat.text[max(at.start, date.start - 160) : date.start])
         led = bool(_STRONG_LEAD.search(before))
         effective = re.search(r"\beffective[^.;]{0,40}$", before, re.IGNORECASE)
         score = 1.0 + (1.0 if led else 0.0) + (0.5 if _LEAD.search(before) else 0.0) + (0.2 if at.sure else 0.0)
@@ -99,8 +109,11 @@ def date_opening(context: RuleContext) -> list[Candidate]:
         score -= 1.2 if ANOTHER.search(before) else 0.0
         if before.endswith("Page "):
             continue  # the page number runs into a date without a day
-        if _AMENDED.search(flat.text[at.start : date.start]) and not _IS_MADE.search(before):
+        led_up = _without_stops(flat.text[at.start : date.start])
+        if _AMENDED.search(led_up) and not (_DOES if _NAMED_FIRST.search(led_up) else _IS_MADE).search(before):
             continue  # the date of what is amended
+        if date.start > at.names + 400 and not at.sure and not _ITSELF.search(before):
+            continue  # the date of a document that the text speaks of
         if _DATE_LABEL.search(before) and _BY_LINE.search(before):
             continue  # a signature below an opening without an end
         # "dated June 1, 2020, effective as of July 1, 2020": the second is when it takes effect, not its date.
@@ -120,6 +133,11 @@ def date_opening(context: RuleContext) -> list[Candidate]:
         )
         found.append(dated(flat, "date_opening", date, score, strong=score >= 1.4, usual=usual, marks=marks))
     return ranked_candidates(found)
+
+
+def _without_stops(text: str) -> str:
+    """Full stops that end no sentence are blanks: "Amendment No. 1 dated …" is one phrase."""
+    return _SHORTENED.sub(r"\1 ", text)
 
 
 def date_cover(context: RuleContext) -> list[Candidate]:

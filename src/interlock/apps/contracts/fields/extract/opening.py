@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from interlock.apps.contracts.fields.extract.candidate import RuleContext
+from interlock.apps.contracts.fields.extract.party_names import ROLE
 from interlock.apps.contracts.fields.flat import Flat
 
 KINDS = (
@@ -28,7 +29,10 @@ _MADE = re.compile(
 _BY = re.compile(r"\b(?:made|entered|executed|dated|effective)\b[^.;]{0,140}?\bby (?=(?:the )?[A-Z\d])", re.IGNORECASE)
 _KIND = re.compile(rf"\b(?:{KINDS})\b", re.IGNORECASE)
 _SHORT_NAME = re.compile(
-    r'\([^()]{0,80}"[^"()]{1,60}"[^()]{0,40}\)|\(the [A-Z][a-z]+\)|\bhereinafter\b|\bhereafter\b', re.IGNORECASE
+    r'\([^()]{0,80}"[^"()]{1,60}"[^()]{0,40}\)|\(the [A-Z][a-z]+\)|'
+    rf"(?-i:\((?:{ROLE})\))|"
+    r"\bhereinafter\b|\bhereafter\b",
+    re.IGNORECASE,
 )
 _COMPANY = re.compile(r"\b(?:corporation|company|limited|partnership|inc|llc|individual|gmbh|plc)\b", re.IGNORECASE)
 _NOT_NAMES = re.compile(
@@ -132,6 +136,9 @@ def _without_between(flat: Flat) -> Iterator[tuple[float, Opening]]:
         score = _names_score(flat.text[start:end]) + 0.8 - paren.start() / 6_000
         score += 1.2 if re.match(r"(?:hereby |mutually )?agree", flat.text[end : end + 20], re.IGNORECASE) else 0.0
         score += 0.5 if _MADE.search(flat.text[start:end]) else 0.0
+        above = list(_BETWEEN.finditer(flat.text, max(start - 240, 0), start))
+        if above and not re.search(r"[a-z]\. |;|\band\b", flat.text[above[-1].end() : start], re.IGNORECASE):
+            start = above[-1].start()  # a cover whose names stand on lines of their own
         between = _BETWEEN.search(flat.text, start, paren.start()) or _BY.search(flat.text, start, end)
         yield score, Opening(start, between.end() if between else start, end, False)
 

@@ -12,7 +12,7 @@ import re
 
 from interlock.apps.contracts.fields.extract.candidate import Candidate, Extractor, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.opening import opening
-from interlock.apps.contracts.fields.extract.party_evidence import FORM, signing, supported
+from interlock.apps.contracts.fields.extract.party_evidence import FORM, is_name, signed, signing, supported
 from interlock.apps.contracts.fields.extract.party_names import (
     ALIAS,
     alias_kind,
@@ -20,13 +20,15 @@ from interlock.apps.contracts.fields.extract.party_names import (
     name_head,
     strip_connectors,
 )
+from interlock.apps.contracts.fields.flat import Flat
 from interlock.apps.contracts.fields.normalise.law import jurisdiction_at
 from interlock.apps.contracts.fields.normalise.names import LEGAL_SUFFIX, name_key
 
 Named = tuple[str, int, int]
 _LABELS_WITHIN = 9_000
 _LABEL = re.compile(
-    r"(?:\b(?:Party [A-D12]|PARTY [A-D12]|(?:(?:Name of|NAME OF) )?(?:the )?(?:Licens(?:or|ee)|"
+    r"(?:\b(?:(?P<lettered>Party [A-D12]|PARTY [A-D12])|(?:(?:Name of|NAME OF) )?(?:the )?(?:Licens(?:or|ee)|"
+    r"Owner|OWNER|Client|CLIENT|Vendor|VENDOR|Agent|AGENT|Consultant|CONSULTANT|Publisher|PUBLISHER|"
     r"LICENS(?:OR|EE)|Supplier|SUPPLIER|Buyer|BUYER|"
     r"Seller|SELLER|Customer|CUSTOMER|Distributor|DISTRIBUTOR|Shipper|SHIPPER|Transporter|TRANSPORTER|Provider|PROVIDER|Company|COMPANY|"
     r"Contractor|CONTRACTOR|Reseller|RESELLER|Sponsor|SPONSOR|Manufacturer|MANUFACTURER|Franchis(?:or|ee)|FRANCHIS(?:OR|EE)))"
@@ -34,19 +36,24 @@ _LABEL = re.compile(
 )
 _SEPARATES = frozenset({"between", "among", "by", "with", "from", "to", "through"})
 _JOINS = frozenset({"of", "for", "the", "de", "la", "du", "von", "van", "in", "&", "AND", "OF", "FOR", "THE"})
-_NAME_WORD = re.compile(r"[(\"]?[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+[A-Z]")
+_NAME_WORD = re.compile(r"[(\"]?[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+[A-Z]|[a-z]\d|[a-z][\w-]*\.[a-z]{2,3}\b")
 _NO_PARTY_BEFORE = re.compile(
     r"\b(?:subsidiary|subsidiaries|division|affiliate|unit|parent|successor|successors|assignee|shareholders?|partner|member|manager|"
     r"trustee|agent|owned by|controlled by|managed by|formerly|f/?k/?a|a/?k/?a|d/?b/?a|known as|"
-    r"laws of|name of|business as|"
+    r"laws of|name of|business as|(?:director|president|officer|chairman|secretary|owner) of|"
     r"part of|series of|sponsored by|office of|care of|c/o|Attention:?|listed on|certificate of|represented by)\b"
     r"[^.;()]{0,14}$",
     re.IGNORECASE,
 )
 _KIND_OF_COMPANY = re.compile(
-    r"\W*(?:[Cc]orporation|[Cc]ompany|(?:[Gg]eneral |[Ll]imited )?[Pp]artnership|"
-    r"(?:[Ll]imited )?[Ll]iability [Cc]ompany|LLC|L\.L\.C|[Cc]orp|[Ll]imited)\.?"
+    r"\W*(?:corporation|company|(?:general |limited (?:liability )?)?partnership|"
+    r"(?:limited )?(?:liability )?company|LLC|L\.L\.C|corp|limited)\.?",
+    re.IGNORECASE,
 )
+_POSTCODE = re.compile(r"\d[A-Z]{2},?")
+"""The end of a British one: "Surrey KT10 9PN"."""
+_HEADING_BEFORE = re.compile(r"(?:[A-Z]{4,} ){2,}(?=(?:[A-Z]\w*[a-z]\w* ){2})")
+"""Words of a heading in capitals that run into a name that is not: "ADMINISTRATIVE MATTERS Foo Widgets Inc"."""
 _FULL_STOP = re.compile(r"(?:\)|\"|\b[a-z]{3,}|\d{5})\. (?=[A-Z])")
 
 
@@ -98,7 +105,7 @@ def party_list(context: RuleContext) -> list[Candidate]:
             if found and not _repeats(found, names):
                 names.append(found)
                 cursor = found[2]
-        link = _next_name(text, cursor + 1, at.end)
+        link = _next_name(context, cursor, at.end, at.sure)
         if link is None:
             break
         cursor = link
@@ -176,14 +183,25 @@ def party_label(context: RuleContext) -> list[Candidate]:
     for label in _LABEL.finditer(text):
         rest, cut = strip_connectors(text[label.end() : label.end() + 200])
         name = name_head(rest) if rest else None
-        if name is None or not FORM.search(name):
+        if (name is None or not FORM.search(name)) and label["lettered"] is not None:
+            name = _alone_in_line(context.flat, label.end() + cut)
+        elif name is None or not FORM.search(name) or not is_name(name):
+            continue
+        if name is None:
             continue
         found = _place(text, name, label.end() + cut, label.end() + cut + len(name) + 10)
         if found and not _repeats(found, names):
             names.append(found)
     if not 2 <= len(names) <= 4:
         return []
-    return _made(context, "party_label", _supported(context, names), 0, len(text), strong=False)
+    return _made(context, "party_label", names, 0, len(text), strong=False)
+
+
+def _alone_in_line(flat: Flat, start: int) -> str | None:
+    """A name without a legal form that is all of the rest of a line: "Party B: Foo Administrative Committee"."""
+    raw = flat.raw_at(start)
+    name = good_name(flat.raw[raw : raw + 120].split("\n", 1)[0])
+    return name if name is not None and is_name(name) and 1 < len(name.split()) < 9 else None
 
 
 def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
@@ -193,25 +211,35 @@ def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
     for word in reversed(list(re.finditer(r"\S+", text[low:first]))):
         written = word.group()
         last = first == form.start()
-        if written[-1] in ';:)"' or (written[-1] == "," and not last) or written.strip('("').lower() in _SEPARATES:
+        inner = re.fullmatch(r"\([A-Z][\w.-]+\)", written)  # "Foo (Holdings) Limited"
+        if (
+            (written[-1] in ';:)"' and not inner)
+            or (written[-1] == "," and not last)
+            or written.strip('("').lower() in _SEPARATES
+        ):
             break
         if not last and FORM.fullmatch(written.strip(",.")):
             break
         if (
             written == "and"
             or re.match(r"\D*+\d.*\d\d", written)
+            or _POSTCODE.fullmatch(written)
             or (not _NAME_WORD.match(written) and written not in _JOINS)
         ):
             break
         first = low + word.start()
-        if written[0] in '("':
+        if written[0] in '("' and not inner:
             break
     rest, _ = strip_connectors(text[first : form.end()])
-    rest = re.sub(r"^(?:of|for|the|de|in|AND|OF|THE|FOR|&) ", "", rest)
+    rest = _HEADING_BEFORE.sub("", re.sub(r"^(?:of|for|the|de|in|AND|OF|THE|FOR|&) ", "", rest), count=1)
+    if form.group() == "Co" and re.match(r" [A-Z]", text[form.end() :]) and not FORM.match(text, form.end() + 1):
+        return None  # "Stanley, Co Durham" is a county
     name = good_name(rest)
     if name is None or len(name.split()) < 2:
         return None
     first = form.end() - len(rest)
+    if re.match(r"An? ", name) and text[:first].endswith(", "):
+        return None  # "Foo Holdings, A Mutual Company"
     place = jurisdiction_at(name, 0)
     kind = place is not None and _KIND_OF_COMPANY.fullmatch(name, place.end)  # "Delaware Corporation"
     if kind or _NO_PARTY_BEFORE.search(text[max(begin, first - 70) : first]):
@@ -228,8 +256,8 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
             m.end()
             for m in re.finditer(
                 r"[,;)]? (?:and|AND|And|(?<=[.,)] )&) (?:between |(?:\(?[ivx\d]{1,4}\) ?)?)(?=[A-Z\d\"a-z])|; |"
-                r"\b(?:together with|and its \w+,|sell through) (?=[A-Z])|"
-                r"\. (?=[A-Z])|: (?=[A-Z])|\b(?:between|among|by) (?=[A-Z])",
+                r"\b(?:together with|and its \w+,|sell through|agreements? with) (?=[A-Z])|"
+                r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)\. (?=[A-Z])|: (?=[A-Z])|\b(?:between|among|by) (?=[A-Z])",
                 segment,
             )
         ]
@@ -271,6 +299,7 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
             )
             else 0.0
         )
+        score -= 1.2 if re.search(r"\brepresented (?:\w+ )?by(?: M[rs]s?\.?)?\W*$", text[offset - 30 : offset]) else 0.0
         score -= 0.5 if re.search(r"\d{5}|^(?:Suite|Floor)", name) else 0.0
         # Of two similar ones, the one nearer to its bracket.
         score += order * 0.01
@@ -279,8 +308,9 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
     return best[1] if best else None
 
 
-def _next_name(text: str, start: int, end: int) -> int | None:
+def _next_name(context: RuleContext, start: int, end: int, sure: bool) -> int | None:
     """Where the next name begins: behind "and", ";" or a bracket with its short name, before a capital letter."""
+    text = context.flat.text
     pattern = re.compile(
         r"(?:\)[,;]?|[,;])? (?:and|AND|And|and its \w+,|(?<=[.,)] )&) (?=(?:\(?(?:[ivx]{1,4}|[a-h]|"
         r"\d)\) )?[\"(]?[A-Z\d]|"
@@ -295,13 +325,15 @@ def _next_name(text: str, start: int, end: int) -> int | None:
         tail = text[match.end() + cut + len(name) :][:60]
         described = re.match(
             r"[.,]?,? ?(?:\(|(?:a|an|with|having|whose|located|organi|existing|incorporated|"
-            r"hereinafter|residing|of \d|d/b/a|doing)\b)",
+            r"hereinafter|residing|of \d|d/b/a|doing)\b)|"
+            r",? and (?:[A-Z][\w.'&-]*,? ){1,6}\((?:the |collectively|each)?[^()]{0,40}\"",
             tail,
         )
         behind = text[max(match.start() - 30, 0) : match.start()]
         if re.search(r"\b(?:laws|subsidiary|division|affiliate|unit|State|Commonwealth) of", behind):
             continue
-        if LEGAL_SUFFIX.search(name) or described:
+        signs = sure and name.count(" ") and is_name(name) and signed(context, name)
+        if LEGAL_SUFFIX.search(name) or described or signs:
             return match.end()
     return None
 

@@ -16,7 +16,8 @@ from interlock.apps.contracts.fields.normalise.law import NAMES, jurisdiction_at
 from interlock.apps.contracts.fields.normalise.names import LEGAL_SUFFIX, name_key
 
 FORM = re.compile(
-    r"(?<![\w&])(?:Incorporated|Inc|Corporation|Corp|Company|Co|L\. ?L\. ?[CP]|LL[CP]|L\. ?[CP]|LP|LC|Limited|Ltd|"
+    r"(?<![\w&])(?:(?:Limited|LIMITED) (?:Liability |LIABILITY )?(?:Partnership|PARTNERSHIP|Company|COMPANY)|"
+    r"Incorporated|Inc|Corporation|Corp|Company|Co|L\. ?L\. ?[CP]|LL[CP]|L\. ?[CP]|LP|LC|Limited|Ltd|"
     r"P\. ?L\. ?C|PLC|plc|Plc|GmbH|AG|KG|SE|S\. ?A\. ?S|SAS|S\. ?[\u00e0\u00c0aA]\.? ?[rR]\.? ?[lL]|"
     r"SARL|S\. ?A|SA|S\. ?p\. ?A|"
     r"SpA|S\. ?r\. ?l|S\. ?R\. ?L|SRL|B\. ?V|BV|N\. ?V|NV|A/S|ApS|ASA|AB|Oyj?|OYJ?|K\. ?K|KK|Pte|Pty|"
@@ -25,8 +26,8 @@ FORM = re.compile(
 )
 """Legal forms that hardly any other text ends in; `Group`, `Bank` or `Trust` also end headings."""
 _ROLE_WORDS = """
-agent agents agency advertiser adviser advisor affiliate affiliates assignee assignor bank bidder borrower broker
-    buyer carrier client collaborator company companies concessionaire consultant contractor corporation customer
+agent agents agency content advertiser adviser advisor affiliate affiliates assignee assignor bank bidder borrower
+    broker buyer carrier client collaborator company companies concessionaire consultant contractor corporation customer
     customers dealer debtor developer director distributor distributors employee employer endorser executive franchisee
     franchisor fund funds grantee grantor guarantor holder host independent individual insurer investor investors issuer
     joint landlord lender lessee lessor licensee licensees licensor licensors limited llc inc manager managers
@@ -50,8 +51,8 @@ agreement agreements amendment annex appendix article articles attachment attach
     i ii iii iv v vi vii b c d e"""
 _THINGS = frozenset(_THING_WORDS.split())
 _ADDRESS_END = re.compile(
-    r"\b(?:Street|St|Avenue|Ave|Road|Rd|Suite|Floor|Blvd|Boulevard|Drive|Lane|Parkway|Highway|Hwy|Box|Plaza|Building|"
-    r"Square|Court|House|Center|Centre|Tower|Strasse|Stra\u00dfe|City|County)\b\.?$",
+    r"\b(?:Street|St|Avenue|Ave|Road|Rd|Suite|Floor|Blvd|Boulevard|Drive|Lane|Parkway|Highway|Hwy|Box|Strasse|"
+    r"Stra\u00dfe|City|County)\b\.?$|\d.*\b(?:Plaza|Building|Square|Court|House|Center|Centre|Tower)$",
     re.IGNORECASE,
 )
 _PUBLIC_BODY = re.compile(
@@ -60,8 +61,8 @@ _PUBLIC_BODY = re.compile(
     re.IGNORECASE,
 )
 _DESCRIBED = re.compile(
-    r"[\s,)\"]{0,3}(?:\([^()]{0,120}\)[\s,]*)?(?:(?:a|an|one|each a|both) (?:[\w.,'()-]+ ){0,9}?(?:corporation|company|"
-    r"partnership|individual|person|l\.?l\.?c\.?|firm|association|entity|trust|bank|subsidiary|proprietorship|"
+    r"[\s,)\"]{0,3}(?:\([^()]{0,120}\)[\s,]*)?(?:(?:a|an|the|one|each a|both) (?:[\w.,'()-]+ ){0,9}?(?:corporation|"
+    r"company|partnership|individual|person|l\.?l\.?c\.?|firm|association|entity|trust|bank|subsidiary|proprietorship|"
     r"venture|university|institution|organi[sz]ation|citizen|resident|limited|inc\.?|society|agency|body|foundation|"
     r"cooperative|gmbh|s\.a\.|b\.v\.)\b|(?:duly )?(?:organi[sz]ed|incorporated|existing|registered|established|"
     r"formed|residing|domiciled)\b|(?:with|having|whose|located|maintaining)\b[^.;]{0,60}\b(?:office|place of business|"
@@ -196,7 +197,9 @@ def supported(context: RuleContext, name: str, start: int, end: int) -> bool:
     text = context.flat.text
     short = _SHORT_NAME.match(text, end, min(end + 260, len(text)))
     points = (2 if short and short.start("bracket") - end < 4 else 1) if short else 0
-    points += int(_PLACED.search(text, max(start - 24, 0), start) is not None)
     points += int(described(text, end)) + int(LEGAL_SUFFIX.search(name) is not None)
-    points += int(bool(signed(context, name))) + int(used(context, name, end) >= 2)
+    points += int(bool(signed(context, name)))
+    if not points:
+        return False  # "between the Company and Changes": any word may follow, and any word is used again
+    points += int(_PLACED.search(text, max(start - 24, 0), start) is not None) + int(used(context, name, end) >= 2)
     return points >= 2

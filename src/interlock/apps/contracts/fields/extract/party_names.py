@@ -28,11 +28,12 @@ _OTHER_THING = re.compile(
     r"Signing Date)\"",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(
+ROLE = (
     r"Company|Corporation|Licens(?:or|ee)|Seller|Buyer|Purchaser|Supplier|Distributor|Reseller|Customer|Client|Vendor|"
     r"Contractor|Consultant|Agent|Manager|Owner|Sponsor|Provider|Borrower|Lender|Landlord|Tenant|Franchis(?:or|ee)|"
-    r"Manufacturer|Developer|Publisher|Employer|Employee|Executive|Shipper|Transporter|[A-Z]{3,8}"
+    r"Manufacturer|Developer|Publisher|Employer|Employee|Executive|Shipper|Transporter"
 )
+_PLAIN = re.compile(rf"{ROLE}|[A-Z]{{3,8}}")
 """What a bracket without quotation marks may have: `(Shanghai)` is a piece of the name."""
 _ROLE_OF_PERSON = re.compile(r"^(?:Attention|Attn)", re.IGNORECASE)
 _WORDS = (
@@ -48,6 +49,10 @@ _WORDS = (
     "that|is|are|shall|will|has|have|agree|hereby|where|"
     "set forth|identified|listed|named|for the"
 )
+_PERSON_SUFFIX = r"(?:Jr|JR|Sr|SR|II|III|IV|M\.? ?D|Ph\.? ?D|Esq)\b"
+_OFFICE = (
+    r"(?:(?:managing |executive |sole )?(?:director|member|manager)|president|chairman|secretary|owner|proprietor)"
+)
 # In capitals these words may be part of a name (OLIVE TRADING S.A.), except behind a comma.
 _WORDS_UPPER = _WORDS.upper()
 _DESCRIPTION = re.compile(
@@ -57,7 +62,7 @@ _DESCRIPTION = re.compile(
     r"proprietorship|venture|university|institution|organization|organisation|citizen|"
     r"resident|business|unit|affiliate|gmbh|corp\.?|"
     r"limited|inc\.?|society|agency|body|foundation|cooperative|co-operative|member|insurer|charity|s\.a\.|b\.v\.)\b)"
-    rf"|,? (?:{_WORDS})\b|, (?:{_WORDS_UPPER})\b"
+    rf"|,? (?:{_WORDS})\b|, (?:{_WORDS_UPPER})\b|, (?:the |its )?(?i:{_OFFICE}) (?:of|and)\b"
     r"|(?i:,? (?:of|at) \d|,? (?:d/?b/?a|a/?k/?a|f/?k/?a|f/?s/?o|c/o)\b|,? (?:d\.b\.a\.|a\.k\.a\.|f\.k\.a\.))"
     rf"|,? \d| ?\((?![A-Z][\w.& ]{{1,25}}\) ?,? ?(?:{SUFFIXES})\b)| ?[;:\[]|\. [A-Z][a-z]+ [a-z]| - | \")",
 )
@@ -68,7 +73,7 @@ _OF_A_PLACE = re.compile(
 )
 """Legal forms that a place may follow in a name: `Bank of Ireland`."""
 _CONNECTOR = re.compile(
-    r"^(?:[\s,;:.\-]|and\b|AND\b|And\b|or\b|by\b|BY\b|between\b|BETWEEN\b|among\b|"
+    r"^(?:[\s,;:.\-]|and\b|AND\b|And\b|or\b|by\b|BY\b|between\b|BETWEEN\b|among\b|(?:[Tt]he )?undersigned\b|"
     r"\(?(?:[ivx]{1,4}|[a-h]|[A-H]|\d{1,2})[).](?= )|"
     r"on the (?:one|other)(?: hand| part| side)?|of the (?:one|other|first|second) part|"
     r"the following parties|parties|Part(?:y|ies) [AB12]\b|&)+",
@@ -118,7 +123,7 @@ def name_head(text: str) -> str | None:
         else:
             singular = re.match(r",? (?:a|an|the) ", text[len(head) :])
             ands = "" if singular and head.count(" and ") == 1 else r"| and (?=[A-Z\d])| AND (?=[A-Z\d])"
-            head = re.split(rf",{ands}", head, maxsplit=1)[0]
+            head = re.split(rf",(?! ?{_PERSON_SUFFIX}){ands}", head, maxsplit=1)[0]
     return good_name(head)
 
 
@@ -132,17 +137,26 @@ def _first_suffix(head: str) -> int | None:
         if end is not None:
             between = head[end : match.start()]
             # `Holdings, Inc.`, `Co., Ltd.` and `Group plc` go on; `Foo Inc. and Bar Inc.` are two names.
-            if re.search(r"\band\b|\bAND\b|;", between) or len(between) > 40 or _ADDRESS.search(between):
+            joined = re.fullmatch(r" (?:and|AND|&) ", between)  # `Bank and Trust Company`
+            if (
+                (not joined and re.search(r"\band\b|\bAND\b|;", between))
+                or len(between) > 40
+                or _ADDRESS.search(between)
+            ):
                 break
-            closes = re.fullmatch(r"[\s,.&]*", between)
+            closes = joined or re.fullmatch(r"[\s,.&)]*", between)  # `Foo (Holdings) Limited`
             named = re.fullmatch(r"(?: (?:of|for|[A-Z][\w.&'-]*|&|the)){1,6} ?,? ?", between)
             if not closes and not named:
                 break
         elif "," in before and (re.search(r"\d{3}", before.split(",", 1)[1]) or _ADDRESS.search(before)):
             break
         end = match.end()
-        # `Mutual Insurance Corporation of America`, `University of Texas`.
-        place = re.match(r" of (?:the )?[A-Z][\w.]+(?: [A-Z][\w.]+){0,3}(?!\W{0,2}\d)", head[end:])
+        # `Mutual Insurance Corporation of America`, `University of Texas`, `Foundation for Education and Research`.
+        place = re.match(
+            r" (?:of|OF) (?:the |THE )?[A-Z][\w.]+(?: [A-Z][\w.]+){0,3}(?!\W{0,2}\d)|"
+            r" for (?:the )?[A-Z]\w+(?: [A-Z]\w+){0,3}(?: and (?:the )?[A-Z]\w+(?=\W*$| ?[,(]))?",
+            head[end:],
+        )
         if place and _OF_A_PLACE.fullmatch(match.group()):
             end += place.end()
     return end
@@ -155,7 +169,7 @@ def good_name(name: str) -> str | None:
     if not 2 <= len(name) <= 110 or _NOT_A_NAME.match(name) or _ROLE_OF_PERSON.match(name):
         return None
     if not re.search(r"[A-Za-z]", name) or not re.match(
-        r"[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+\.|[a-z]\w*[A-Z]", name
+        r"[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+\.|[a-z]\w*[A-Z]|[a-z]\d", name
     ):
         return None
     if _SUFFIX_END.fullmatch(name):

@@ -27,7 +27,12 @@ def party_together(context: RuleContext) -> list[Candidate]:
     active = sum(bool(readers[name]) for name in _OPENING)
     first, second = (_keys(readers[name]) for name in _OPENING[:2])
     if len(first) >= 2 and first == second:
-        kept = readers["party_alias"]
+        between = (readers["party_alias"][0][2], readers["party_alias"][-1][1])
+        kept = readers["party_alias"] + [
+            one
+            for key, one in every.items()
+            if key not in first and between[0] < one[1] < between[1] and _among(key, readers["party_signature"])
+        ]
     else:
         kept = [one for key, one in every.items() if _belongs(context, key, one, readers, active)]
     source = "opening"
@@ -38,7 +43,8 @@ def party_together(context: RuleContext) -> list[Candidate]:
     if len(kept) < 2 or not any(len(readers[name]) >= 2 for name in ("party_alias", "party_list")):
         for other in ("party_cover", "party_label", "party_signature"):
             agree = sum(_among(name_key(one[0]), readers[other]) for one in kept)
-            if len(readers[other]) >= 2 and (agree == len(kept) or active < 2):
+            lettered = other == "party_label" and len(kept) < 2
+            if len(readers[other]) >= 2 and (agree == len(kept) or active < 2 or lettered):
                 kept, source = readers[other], other.removeprefix("party_")
                 break
     if not kept:

@@ -108,6 +108,7 @@ def _spaced(word: str) -> str:
 _MONTH_WORDS = "|".join([_spaced(m) for m in _MONTHS] + sorted(_GERMAN, key=len, reverse=True))
 _MONTH_SHORT = r"(?:jan|feb|febr|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mär|okt|dez)\b\.?"
 _MONTH = rf"(?P<month>(?:{_MONTH_WORDS})\b|{_MONTH_SHORT})"
+_MONTH_PLAIN = rf"(?P<month>{_MONTH_WORDS}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 # Atomic, and only at the begin of a run: a long row of blanks is tried once, not once for each of its characters.
 _BLANK = (
     r"(?<![._*-])(?<![._*-] )(?>_(?:[_ ]{0,40}_)?|\[[^\]\w]{0,20}\]|\[_{1,20}\]|\*{1,6}|\u2022|(?:\. ?){3,20}|-{2,20}|"
@@ -139,7 +140,7 @@ _SHAPES = [
     # the 6th day of May, 2003; 6 May 2003; sixth (6th) day of May in the year 2003
     re.compile(
         rf"(?<![\w$]){_DAY}[.,]? {{0,2}}(?:calendar )?(?:day ?,? ?)?(?:of |in )?(?:the month of )?"
-        rf"(?:{_MONTH}|(?P<blankmonth>{_BLANK}))[.,]? {{0,2}}(?:day )?"
+        rf"(?:{_MONTH}|(?P<blankmonth>{_BLANK})) ?[.,]? {{0,2}}(?:day )?"
         rf"(?:of |in )?(?:the year )?(?:of our lord )?(?:A\.?D\.?,? )?{_YEAR}",
         re.IGNORECASE,
     ),
@@ -147,7 +148,9 @@ _SHAPES = [
     re.compile(rf"\b{_MONTH},? {{0,2}}(?:the )?{_DAY}(?: ?[,.;]| of| A\.?D\.?)*? {{0,2}}{_YEAR}", re.IGNORECASE),
     # ____________, 2015; [***], 2015
     re.compile(rf"(?<!\w)(?P<blankmonth>{_BLANK})(?: ?{_BLANK})? ?, ?(?P<year>(?:19|20)\d\d)(?!\d)", re.IGNORECASE),
-    re.compile(r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)-(?P<m>[01]?\d)-(?P<d>[0-3]?\d)(?![\d/-])"),
+    # 6-May-2003
+    re.compile(rf"(?<![\w/.-])(?P<day>[0-3]?\d)[-/]{_MONTH_PLAIN}[-/](?P<year>(?:19|20)\d\d)(?![\w/-])", re.IGNORECASE),
+    re.compile(r"(?<![\d/.-])(?P<y>(?:19|20)\d\d)([-/])(?P<m>[01]?\d)\2(?P<d>[0-3]?\d)(?![\d/-])"),
     re.compile(r"(?<![\d/.-])(?P<m>[01]?\d) ?/ ?(?P<d>[0-3]?\d) ?/ ?(?P<y>(?:19|20)\d\d|\d\d)(?![\d/])"),
     re.compile(r"(?<![\d/.-])(?P<m>[01]?\d)-(?P<d>[0-3]?\d)-(?P<y>(?:19|20)\d\d|\d\d)(?![\d/-])"),
     re.compile(r"(?<![\d/.-])(?P<d>[0-3]?\d)\. ?(?P<m>[01]?\d)\. ?(?P<y>(?:19|20)\d\d)(?![\d/-])"),

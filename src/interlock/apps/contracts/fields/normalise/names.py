@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 SUFFIXES = (
+    r"National Association|NATIONAL ASSOCIATION|"
     r"Incorporated|Inc|Corporation|Corp|Company|Co|L\. ?L\. ?C|LLC|L\. ?C|LC|L\. ?L\. ?P|LLP|L\. ?P|LP|Limited|Ltd|"
     r"P\. ?L\. ?C|PLC|plc|Plc|GmbH(?: ?& ?Co\.? ?KG)?|AG|KG|SE|S\. ?A\. ?S|SAS|"
-    r"S\. ?A\. ?R\. ?L|SARL|S\.? ?a\.? ?r\.? ?l|S\. ?A|SA|S\. ?p\. ?A|SpA|"
+    r"S\. ?A\. ?R\. ?L|SARL|S\.? ?a\.? ?r\.? ?l|S\. ?A\. ?[BU]|S\. ?A|SA|S\. ?p\. ?A|SpA|"
     r"S\. ?r\. ?l|S\. ?R\. ?L|SRL|B\. ?V|BV|N\. ?V|NV|A/S|ApS|AS|ASA|AB|Oy|OY|Oyj|K\. ?K|KK|"
-    r"Pte|Pty|Pvt|Private Limited|"
+    r"Pte|Pty|Pvt|Private Limited|S\. ?de R\. ?L|S\. ?L|"
+    r"Ltda|LTDA|Lda|KGaA|LLLP|PLLC|FSB|F\. ?S\. ?B|JSC|"
     r"Bhd|Sdn|N\. ?A|P\. ?C|PC|P\. ?A|S\. ?A\. ?de C\. ?V|Trust|Partnership|Partners|Associates|Foundation|Institute|"
     r"University|Bank|Holdings|Group|Aktiengesellschaft|Co-operative|Cooperative|Association|Authority|"
     r"INCORPORATED|INC|CORPORATION|CORP|COMPANY|CO|LIMITED|LTD|PTE|PTY|GMBH|TRUST|PARTNERSHIP|PARTNERS|ASSOCIATES|"
@@ -60,6 +62,16 @@ _DROP = {
     "and",
     "cv",
     "de",
+    "sab",
+    "sau",
+    "sl",
+    "ltda",
+    "lda",
+    "kgaa",
+    "lllp",
+    "pllc",
+    "fsb",
+    "jsc",
 }
 
 
