@@ -178,6 +178,8 @@ def test_seniority_by_title(title: str, seniority: str) -> None:
         ("Boston, MA", "You may work from home one day a week.", "hybrid"),
         ("Boston, MA", "Work from home, the office or a mix of both.", "hybrid"),
         ("London", "Most people come in 2-3 days a week.", "hybrid"),
+        ("London", "We work from our office Monday through Thursday.", "hybrid"),
+        ("London", "You split your time between home and our office.", "hybrid"),
         ("Berlin", "Du arbeitest zwei Tage pro Woche im Homeoffice.", "hybrid"),
         ("Boston, MA", "Work type: Remote", "remote"),
         ("Boston, MA", "Work type: On-site", "onsite"),
