@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+import sqlalchemy as sa
+
+from interlock.apps.jobs.autoapply.records.applications import ENDED
 from interlock.apps.jobs.claims import followers, steps
 from interlock.apps.jobs.claims.machine import DISCOVERED, FAILED, PENDING, SUBMITTED, SUCCESS, job, run
 from interlock.apps.jobs.demo.postings import PLACES, title
+from interlock.apps.jobs.tables import applied
 from interlock.demo import MARA, Part, Scene, oldest
 from interlock.demo.names import company_name, slug
 from interlock.demo.surroundings import BY_DEMO
@@ -55,8 +60,19 @@ def _about_job(engine: Engine, found: Instance, rng: random.Random) -> None:
         engine.fire(found.id, "expire", actor=CLEANER, reason="it is older than 30 days")
     elif fortune < 0.1:
         engine.fire(found.id, "reject", actor=MARA, reason="not what I look for")
-    else:
-        claim(engine, found, rng.choice(AGENTS), f"r{rng.randrange(36**6):010}")
+    elif (free := found if _is_free(engine, found) else next(_free(engine), None)) is not None:
+        claim(engine, free, rng.choice(AGENTS), f"r{rng.randrange(36**6):010}")
+
+
+def _free(engine: Engine) -> Iterator[Instance]:
+    """The oldest jobs without an application under way, which the demo's agents leave to its user."""
+    return (one for one in oldest(engine, job.name, DISCOVERED, 40) if _is_free(engine, one))
+
+
+def _is_free(engine: Engine, found: Instance) -> bool:
+    mine = (applied.c.board == found.data["board"], applied.c.job_id == found.data["job_id"])
+    query = sa.select(applied.c.id).where(*mine, applied.c.status.not_in(ENDED)).limit(1)
+    return engine.read(lambda conn: conn.execute(query).first()) is None
 
 
 def claim(engine: Engine, found: Instance, agent: Actor, run_id: str) -> None:
@@ -109,7 +125,7 @@ def set_up(engine: Engine) -> None:
 
 def opening(engine: Engine, rng: random.Random) -> None:
     """Start a few agents at once, so that leases are held."""
-    for agent, found in zip(AGENTS, oldest(engine, job.name, DISCOVERED, len(AGENTS)), strict=False):
+    for agent, found in zip(AGENTS, _free(engine), strict=False):
         with suppress(EngineError):  # somebody else was first
             claim(engine, found, agent, f"r{rng.randrange(36**6):010}")
 
