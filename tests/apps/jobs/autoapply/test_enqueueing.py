@@ -9,14 +9,21 @@ from threading import Barrier
 import pytest
 
 from interlock.apps.jobs.autoapply import enqueueing
+from interlock.apps.jobs.autoapply.exchange import importing
+from interlock.apps.jobs.autoapply.exchange.reading_csv import read_past
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, seekers
+from interlock.apps.jobs.autoapply.rule_changes import preview_of
+from interlock.apps.jobs.autoapply.rules import check_rule
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job
+from interlock.apps.jobs.finder.identity.keys import group_key
 from interlock.apps.jobs.finder.intake import NotPossible
+from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.steps.listings import claim_name
 from interlock.engine import CreatedElsewhere
 from interlock.engine.application import Unit, create
 from interlock.machine import AGENT, Actor
+from interlock.store import moment
 
 from .applicant import ANN, HERE, Applicant, blocked
 
@@ -157,6 +164,30 @@ def test_what_an_agent_applied_for_is_applied_for(applicant: Applicant) -> None:
     assert blocked(applicant.take(rule, posting)) == ["already_applied"]
     with pytest.raises(NotPossible, match="run r1 reported job"):
         applicant.choose(posting)
+
+
+def test_the_editor_shows_what_was_applied_for_by_whatever_door(applicant: Applicant) -> None:
+    by_agent, imported, sighting, sent, free = (applicant.match(number) for number in range(5))
+    row = applicant.finder.read(lambda conn: postings.find(conn, HERE, by_agent))
+    assert row is not None
+    board, job_id = claim_name(row.posting)
+
+    def report(unit: Unit) -> None:
+        key = claims.job_key(board, job_id)
+        create(unit, job, {"board": board, "job_id": job_id}, ROBOT, key=key, by_application=True)
+        claims.claim(unit, HERE, claims.ClaimRequest("r1", board, job_id), ROBOT)
+        claims.report(unit, HERE, "r1", ROBOT, status="success")
+
+    applicant.engine.write(report)
+    now = moment(applicant.engine.clock.now())
+    past = read_past(f"company,title,date\nKind Boats 1,Backend Engineer,{now:%Y-%m-%d}".encode(), now)
+    applicant.finder.set(imported, group_key=group_key("Kind Boats 1", "Backend Engineer"))
+    applicant.engine.write(lambda unit: importing.carry_out(unit, HERE, past, "ann"))
+    submitted(applicant, sent)
+    applicant.finder.set(sighting, opening_id=sent)
+    found = applicant.engine.read(lambda conn: preview_of(conn, HERE, check_rule({"name": "all"})))
+    assert [one["posting_id"] for one in found["taken"]] == [str(free)]
+    assert found["only_by"] == {"already_applied": 4}
 
 
 def test_a_company_is_left_alone_for_seven_days_whatever_its_legal_form(applicant: Applicant) -> None:

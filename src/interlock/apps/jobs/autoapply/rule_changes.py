@@ -8,7 +8,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply.records import applications, rules
+from interlock.apps.jobs.autoapply.records import rules
+from interlock.apps.jobs.autoapply.records.already_applied import applied_postings
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
 from interlock.apps.jobs.autoapply.rules import ApplyRule, Candidate, RuleError, check_rule, preview
 from interlock.apps.jobs.finder.intake import NotPossible
@@ -72,19 +73,14 @@ def preview_of(
         .order_by(P.c.score.desc(), P.c.id)
         .limit(MOST_LOOKED_AT)
     )
-    sent = {
-        one
-        for row in applications.page(conn, workspace, limit=10_000)
-        if row.submitted_at is not None
-        for one in (row.posting_id, row.opening_id)
-    }
+    rows = [PostingRow(found) for found in conn.execute(query)]
+    applied = applied_postings(conn, workspace, rows)
     candidates, named = [], {}
-    for found in conn.execute(query):
+    for row in rows:
         if stopped():
             break
-        row = PostingRow(found)
         try:
-            candidate = _candidate(row, row.id in sent)
+            candidate = _candidate(row, row.id in applied)
         except Unreadable:
             continue
         candidates.append(candidate)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
@@ -10,17 +11,19 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply.records import applications
-from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
-from interlock.apps.jobs.autoapply.records.imported import imported_before
+from interlock.apps.jobs.autoapply.records.applications import IMPORTED, ApplicationRow
+from interlock.apps.jobs.autoapply.records.imported import imported_before, role_number
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import APPLIED, QUEUED, job
 from interlock.apps.jobs.finder.identity.dedupe import openings
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
 from interlock.apps.jobs.finder.steps.listings import claim_name
+from interlock.apps.jobs.tables import applied as T
+from interlock.apps.jobs.tables import job_index as I
 from interlock.apps.jobs.tables import posting as P
 from interlock.engine import Instance, Unreadable
-from interlock.engine.application import Unit, find_by_key
+from interlock.engine.application import Unit, find_by_key, instances
 from interlock.store.sql import lock_number
 
 
@@ -85,6 +88,37 @@ def applied_before(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> s
         return imported
     found = next(_jobs(unit, seen, but, APPLIED), None)
     return f"applied for it already: run {found.data.get('run_id')} reported job {found.key}" if found else None
+
+
+def applied_postings(conn: sa.Connection, workspace: str, rows: Sequence[PostingRow]) -> set[UUID]:
+    """Which of these postings were applied for, by whatever door: what `applied_before` says of one, for many."""
+    ids, keys, roles = _sent(conn, workspace)
+    boards: dict[tuple[str, str], UUID] = {}
+    found = set[UUID]()
+    for row in rows:
+        key = row.url_key or ""
+        known = {row.id, row.opening_id} & ids or {key, applications.hashed(key)} & keys
+        if known or role_number(row.group_key) in roles:
+            found.add(row.id)
+        with suppress(Unreadable):
+            boards[claim_name(row.posting)] = row.id
+    numbers = sorted({number for _, number in boards})
+    named = sa.select(I.c.instance_id).where(I.c.workspace == workspace, I.c.job_id.in_(numbers))
+    most = len(numbers) * 2 + 1
+    for one in instances(conn, job.name, workspace=workspace, states=[APPLIED], among=named, limit=most):
+        of = boards.get((str(one.shown_data.get("board")), str(one.shown_data.get("job_id"))))
+        found |= {of} if of is not None else set()
+    openings_of = {row.opening_id or row.id for row in rows if row.id in found}
+    return found | {row.id for row in rows if (row.opening_id or row.id) in openings_of}
+
+
+def _sent(conn: sa.Connection, workspace: str) -> tuple[set[UUID | None], set[str], set[str]]:
+    """Postings and openings, addresses, and imported roles that were applied for."""
+    sent = sa.or_(T.c.submitted_at.is_not(None), T.c.sent_at.is_not(None))
+    columns = (T.c.posting_id, T.c.opening_id, T.c.url_key, T.c.origin, T.c.job_id)
+    made = conn.execute(sa.select(*columns).where(T.c.workspace == workspace, sent)).all()
+    ids = {one for row in made for one in (row.posting_id, row.opening_id)} - {None}
+    return ids, {row.url_key for row in made if row.url_key}, {row.job_id for row in made if row.origin == IMPORTED}
 
 
 def claimed_now(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> str | None:

@@ -18,13 +18,12 @@ ROLE = "role:"
 
 def role_key(company: str | None, title: str | None) -> str | None:
     """The number that an imported application for this role has; None where company or title is unknown."""
-    role = group_key(company, title)
-    return _hashed(role) if role else None
+    return role_number(group_key(company, title))
 
 
 def imported_before(conn: sa.Connection, workspace: str, group_keys: Iterable[str | None]) -> str | None:
     """How one of these roles was applied for elsewhere, as was imported; None if it was not."""
-    roles = [_hashed(one) for one in group_keys if one]
+    roles = [number for one in group_keys if (number := role_number(one))]
     if not roles:
         return None
     mine = (T.c.workspace == workspace, T.c.origin == IMPORTED, T.c.job_id.in_(roles))
@@ -35,5 +34,8 @@ def imported_before(conn: sa.Connection, workspace: str, group_keys: Iterable[st
     return f"applied for this role at this company{day}, as was imported: application {found.id}"
 
 
-def _hashed(role: str) -> str:
-    return f"{ROLE}{sha256(role.encode('utf-8', 'replace')).hexdigest()[:32]}"
+def role_number(group_key: str | None) -> str | None:
+    """The same of a posting's key for its role at its company."""
+    if not group_key:
+        return None
+    return f"{ROLE}{sha256(group_key.encode('utf-8', 'replace')).hexdigest()[:32]}"
