@@ -36,7 +36,7 @@ from interlock.apps.jobs.finder.reading.vocabulary import terms
         ("Agile, Scrum, CI/CD, microservices", set()),
         ("Thymeleaf, Ant Design (antd), ECharts and gulp.js", {"thymeleaf", "ant design", "echarts", "gulp"}),
         ("Pekko, http4s, sbt; Testcontainers, Flyway", {"pekko", "http4s", "sbt", "testcontainers", "flyway"}),
-        ("We grunt, hug Hugo and cohere under the puma's eyes", set()),
+        ("We grunt with effort and greet Hugo. Teams cohere.", set()),
         ("You write controllers in Go for Kubernetes", {"go", "kubernetes"}),
         ("Des interfaces en Vue 3, en vue de les vendre", {"vue.js"}),
     ],
