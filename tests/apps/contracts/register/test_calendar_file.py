@@ -1,11 +1,11 @@
-"""The calendar as an iCalendar file: lines, folding, escapes, alarms."""
+"""The calendar as a file: days, names, pages, alarms."""
 
 from __future__ import annotations
 
 from datetime import date
 from uuid import UUID
 
-from interlock.apps.contracts.register.calendar import Event, as_ics
+from interlock.apps.contracts.register.calendar import Event, as_file
 from interlock.apps.contracts.register.term import Deadline
 
 ID = UUID("01a1f08f-7cd4-7592-b6e8-5f64634bcdc9")
@@ -13,7 +13,7 @@ ID = UUID("01a1f08f-7cd4-7592-b6e8-5f64634bcdc9")
 
 def written(called: str, *, checked: bool = True, basis: str = "") -> str:
     event = Event(ID, called, Deadline("notice", date(2026, 12, 31), basis), checked, 1_700_000_000_000_000)
-    return as_ics([event], address="https://here.example", name="Contracts", remind_before=[30])
+    return as_file([event], address="https://here.example", name="Contracts", remind_before=[30])
 
 
 def test_an_event_has_its_day_its_name_and_its_page() -> None:
@@ -29,13 +29,6 @@ def test_an_event_has_its_day_its_name_and_its_page() -> None:
         "TRIGGER:-P30D",
     ):
         assert line in lines
-
-
-def test_lines_have_at_most_75_bytes_and_no_character_is_cut() -> None:
-    text = written("Überlassungsvertrag " * 12)
-    for line in text.split("\r\n"):
-        assert len(line.encode()) <= 75
-    assert "Überlassungsvertrag " * 11 in text.replace("\r\n ", "")
 
 
 def test_nothing_in_a_name_becomes_a_line_of_its_own() -> None:

@@ -12,6 +12,7 @@ from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.register import calendar, export, feeds, lists
 from interlock.apps.contracts.workflow.answers import ANSWERS, Envelope, EnvelopedRoute, envelope
 from interlock.apps.contracts.workflow.step_calls import settings_of
+from interlock.http.calendar_file import MEDIA_TYPE
 from interlock.http.caller import PUBLIC, Caller, TheService, require, workspace_of
 from interlock.http.direct import Router
 from interlock.http.service import Service
@@ -78,8 +79,8 @@ async def calendar_answer(service: Service, workspace: str, *, download: bool = 
     today = moment(service.engine.clock.now()).date()
     found = await service.read(lambda conn: calendar.events(conn, workspace, today, since=today - calendar.PAST))
     days = settings_of(service).remind_before
-    text = calendar.as_ics(found, address=service.address, name="Contracts", remind_before=days)
+    text = calendar.as_file(found, address=service.address, name="Contracts", remind_before=days)
     headers = {"Cache-Control": "private, no-store"}
     if download:
         headers["Content-Disposition"] = 'attachment; filename="contracts.ics"'
-    return Response(text, media_type="text/calendar; charset=utf-8", headers=headers)
+    return Response(text, media_type=MEDIA_TYPE, headers=headers)

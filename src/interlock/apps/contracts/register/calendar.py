@@ -1,10 +1,10 @@
-"""The calendar: ends and notice dates of contracts, as rows of a page and as an iCalendar file (RFC 5545)."""
+"""The calendar: ends and notice dates of contracts, as rows of a page and as a calendar file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from interlock.apps.contracts.machine import COMPARING, COMPLETED, REVIEW_REQUIR
 from interlock.apps.contracts.register.term import Deadline, deadlines
 from interlock.apps.contracts.tables import contract_record as R
 from interlock.engine.application import instances
+from interlock.http.calendar_file import CalendarEvent, calendar_file
 
 SHOWN = (VALIDATED, COMPARING, COMPLETED, REVIEW_REQUIRED)
 MOST = 5_000
@@ -73,55 +74,19 @@ def events(conn: sa.Connection, workspace: str, today: date, *, since: date, unt
     return sorted(found, key=lambda one: (one.day, one.called, one.deadline.kind))
 
 
-def as_ics(found: Sequence[Event], *, address: str, name: str, remind_before: Sequence[int] = ()) -> str:
+def as_file(found: Sequence[Event], *, address: str, name: str, remind_before: Sequence[int] = ()) -> str:
     """The events as an iCalendar file."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Interlock//Contracts//EN", "CALSCALE:GREGORIAN"]
-    lines += ["METHOD:PUBLISH", f"X-WR-CALNAME:{_escaped(name)}"]
-    for one in found:
-        stamp = datetime.fromtimestamp(one.at / 1_000_000, UTC).strftime("%Y%m%dT%H%M%SZ")
-        unsure = "" if one.checked else " (not reviewed yet)"
-        summary = f"{one.words}: {one.called}{unsure}"
-        description = (
-            one.deadline.basis[:1].upper() + one.deadline.basis[1:] if one.deadline.basis else "As the contract states"
-        )
-        lines += [
-            "BEGIN:VEVENT",
-            f"UID:{one.id}-{one.deadline.kind}-{one.day:%Y%m%d}@interlock",
-            f"DTSTAMP:{stamp}",
-            f"DTSTART;VALUE=DATE:{one.day:%Y%m%d}",
-            f"DTEND;VALUE=DATE:{_next(one.day):%Y%m%d}",
-            f"SUMMARY:{_escaped(summary)}",
-            f"DESCRIPTION:{_escaped(description)}",
-            f"URL:{address}/ui/contracts/{one.id}/review",
-            "TRANSP:TRANSPARENT",
-        ]
-        for days in remind_before:
-            lines += ["BEGIN:VALARM", "ACTION:DISPLAY", f"DESCRIPTION:{_escaped(summary)}", f"TRIGGER:-P{days}D"]
-            lines += ["END:VALARM"]
-        lines.append("END:VEVENT")
-    lines.append("END:VCALENDAR")
-    return "".join(f"{_fold(line)}\r\n" for line in lines)
+    return calendar_file(name, [_entry(one, address, remind_before) for one in found])
 
 
-def _next(day: date) -> date:
-    return day + timedelta(days=1) if day < date.max else day
-
-
-def _escaped(text: str) -> str:
-    """A text value: backslash, comma, semicolon and line breaks have a meaning, and controls may not occur."""
-    text = text.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
-    text = text.replace("\r\n", "\\n").replace("\n", "\\n").replace("\r", "\\n")
-    return "".join(c for c in text if c.isprintable() or c == " ")
-
-
-def _fold(line: str) -> str:
-    """Lines of at most 75 bytes; a further one begins with a space, and no character is cut in half."""
-    out, size = [], 0
-    for char in line:
-        length = len(char.encode("utf-8", "replace"))
-        if size + length > 75:
-            out.append("\r\n ")
-            size = 1
-        out.append(char)
-        size += length
-    return "".join(out)
+def _entry(one: Event, address: str, remind_before: Sequence[int]) -> CalendarEvent:
+    basis = one.deadline.basis or "as the contract states"
+    return CalendarEvent(
+        f"{one.id}-{one.deadline.kind}-{one.day:%Y%m%d}@interlock",
+        f"{one.words}: {one.called}" + ("" if one.checked else " (not reviewed yet)"),
+        one.day,
+        one.at,
+        text=basis[:1].upper() + basis[1:],
+        url=f"{address}/ui/contracts/{one.id}/review",
+        remind_days_before=remind_before,
+    )

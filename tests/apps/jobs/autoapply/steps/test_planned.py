@@ -80,7 +80,7 @@ def test_it_is_sent_at_the_chosen_time_and_not_before(applicant: WorldApplicant)
     assert applicant.trial.state(it) == "scheduled"
     assert moment(applicant.row(it).scheduled_for or 0) == at
     [event] = applicant.engine.read(lambda conn: calendar.events(conn, HERE, applicant.engine.clock.now()))
-    assert moment(event.at) == at
+    assert moment(event.start) == at
     applicant.trial.advance(hours=19, minutes=59)
     assert (applicant.trial.state(it), applicant.arrived) == ("scheduled", [])
     applicant.trial.advance(minutes=1)

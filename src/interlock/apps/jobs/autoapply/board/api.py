@@ -39,6 +39,7 @@ from interlock.apps.jobs.autoapply.board.stages import Stage
 from interlock.apps.jobs.finder.api.access import Workspace, readable_workspace, writable_workspace
 from interlock.engine import NotFound
 from interlock.engine.application import Unit
+from interlock.http.calendar_file import MEDIA_TYPE
 from interlock.http.caller import PUBLIC, Caller, TheService
 from interlock.http.problems import BadRequest
 from interlock.http.writing import Write
@@ -194,7 +195,7 @@ async def date_file(service: TheService, who: Caller, id: UUID, date: UUID) -> R
         found = dates.find(conn, place, id, date)
         return calendar.calendar_of([calendar.event_of(found, row.title, row.company, row.url)])
 
-    return Response(await service.read(read), media_type=calendar.MEDIA_TYPE, headers=PRIVATE)
+    return Response(await service.read(read), media_type=MEDIA_TYPE, headers=PRIVATE)
 
 
 # -- the calendar
@@ -256,7 +257,7 @@ async def feed(service: TheService, secret: str) -> Response:
             raise NotFound("there is no such calendar")
         return calendar.calendar_of(calendar.events(conn, place, now))
 
-    return Response(await service.read(read), media_type=calendar.MEDIA_TYPE, headers=PRIVATE)
+    return Response(await service.read(read), media_type=MEDIA_TYPE, headers=PRIVATE)
 
 
 # -- what they share

@@ -15,6 +15,7 @@ from interlock.apps.jobs.autoapply.pages.times import zone_of
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, acting, seen_workspace, show
 from interlock.dashboard.forms import Posted
 from interlock.dashboard.site import Reader, Visitor
+from interlock.http.calendar_file import MEDIA_TYPE
 from interlock.http.problems import BadRequest
 from interlock.store import span
 
@@ -56,7 +57,7 @@ async def download(v: Reader, workspace: Text = "") -> Response:
     place = seen_workspace(v, workspace)
     text = await v.service.read(lambda conn: calendar.calendar_of(calendar.events(conn, place, v.now)))
     headers = {"Content-Disposition": 'attachment; filename="applications.ics"'}
-    return Response(text, media_type=calendar.MEDIA_TYPE, headers=headers)
+    return Response(text, media_type=MEDIA_TYPE, headers=headers)
 
 
 @router.post("/ui/jobs/calendar")
