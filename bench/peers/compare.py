@@ -51,7 +51,12 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
                 def seen(count: int, _: list[int], task: Any = one) -> None:
                     progress.update(task, completed=count)
 
-                found[contender].append(places.run(contender, wanted, limit=limit, seen=seen))
+                try:
+                    found[contender].append(places.run(contender, wanted, limit=limit, seen=seen))
+                except (Exception, SystemExit) as error:  # a run takes long, and a peer must not end it
+                    if contender.module in OURS:
+                        raise
+                    progress.console.print(f"{contender.title}, {contender.workers}: {error}")
                 progress.remove_task(one)
                 progress.advance(whole)
         settings = places.settings()
@@ -65,7 +70,7 @@ def measure(folder: Path, items: int, runs: int, *, limit: float, alone: bool = 
         "sqlite": sqlite3.sqlite_version,
         "postgresql": settings,
         "cores": os.cpu_count(),
-        "contenders": [_told(c, made) for c, made in found.items()],
+        "contenders": [_told(c, made) for c, made in found.items() if made],
     }
 
 
@@ -97,7 +102,7 @@ def _rows(figures: Figures) -> list[list[str]]:
         [
             one["title"],
             str(one["workers"]),
-            f"{one['rate']:,.0f}{'' if one['all'] else ' (stopped)'}",
+            f"{one['rate']:,.0f}{_short(figures, one)}",
             _of_raw(figures, one),
             _wait(one),
             f"{one['peak_rss'] / 2**20:,.0f}",
@@ -110,6 +115,14 @@ def _rows(figures: Figures) -> list[list[str]]:
 
 
 HEAD = ("", "processes", "items/s", "of raw SQL", "wait, ms: p50 / p99", "MB", "CPU µs", "server CPU µs", "items")
+
+
+def _short(figures: Figures, one: Figures) -> str:
+    """What is to be known of a rate: its run was stopped, or not every run came to its end."""
+    if not one["all"]:
+        return " (stopped)"
+    failed = figures["runs"] - len(one["rates"])
+    return f" (failed in {failed} of {figures['runs']} runs)" if failed else ""
 
 
 def _wait(one: Figures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,18 @@ def finished(url: str) -> Callable[[], int]:
     """Its results, which it keeps for five minutes."""
     client = Redis.from_url(url)
     return lambda: int(client.zcard("streaq:bench:index:results"))  # type: ignore[arg-type]
+
+
+def verify(url: str) -> None:
+    """A result may also be a failure."""
+    client: Any = Redis.from_url(url)
+    results = client.mget([f"streaq:bench:task:results:{one.decode()}" for one in _ids(client)])
+    assert all(pickle.loads(one)["s"] for one in results), "a task has failed"
+
+
+def _ids(client: Any) -> list[bytes]:
+    found: list[bytes] = client.zrange("streaq:bench:index:results", 0, -1)
+    return found
 
 
 def _worker(url: str, tick: Callable[[], None]) -> tuple[Any, Any]:
