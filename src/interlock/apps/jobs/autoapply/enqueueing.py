@@ -206,6 +206,8 @@ def _standing(unit: Unit, case: _Case, *, by_rule: bool) -> list[Check]:
     )
     taken = already_applied.claimed_now(unit, case.seen)
     checks.append(Check("claimed", "block" if taken else "info", taken or "nobody else is applying for it"))
+    over = already_applied.not_claimable(unit, case.row)
+    checks.append(Check("claimable", "block" if over else "info", over or "its job can be claimed"))
     if by_rule:
         gone = next((one for one in case.earlier if one.withdraw_reason in DECLINED), None)
         checks.append(

@@ -55,12 +55,15 @@ def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
 
 
 def _about_job(engine: Engine, found: Instance, rng: random.Random) -> None:
+    free = found if _is_free(engine, found) else next(_free(engine), None)
+    if free is None:
+        return
     fortune = rng.random()
     if fortune < 0.05:
-        engine.fire(found.id, "expire", actor=CLEANER, reason="it is older than 30 days")
+        engine.fire(free.id, "expire", actor=CLEANER, reason="it is older than 30 days")
     elif fortune < 0.1:
-        engine.fire(found.id, "reject", actor=MARA, reason="not what I look for")
-    elif (free := found if _is_free(engine, found) else next(_free(engine), None)) is not None:
+        engine.fire(free.id, "reject", actor=MARA, reason="not what I look for")
+    else:
         claim(engine, free, rng.choice(AGENTS), f"r{rng.randrange(36**6):010}")
 
 

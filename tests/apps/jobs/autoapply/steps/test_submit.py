@@ -10,7 +10,7 @@ from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.engine import leases
-from interlock.engine.application import create, instances
+from interlock.engine.application import Unit, create, fire, instances
 from interlock.machine import AGENT, Actor
 from interlock.testing import broken_laws
 from tests.apps.jobs.autoapply.applicant import ANN, HERE
@@ -198,6 +198,26 @@ def test_what_an_agent_has_applied_for_meanwhile_is_withdrawn(applicant: WorldAp
     applicant.trial.advance(minutes=15)
     assert (applicant.trial.state(it), applicant.trial.data(it)["withdraw_reason"]) == ("withdrawn", "already_applied")
     assert applicant.arrived == []
+
+
+def test_what_nobody_can_claim_any_more_is_withdrawn_at_once_and_not_queued_again(applicant: WorldApplicant) -> None:
+    posting = applicant.opening()
+    it = applicant.apply(posting)
+    data = applicant.trial.data(it)
+    key = claims.job_key(data["board"], data["job_id"])
+
+    def reject(unit: Unit) -> None:
+        made = create(
+            unit, job, {"board": data["board"], "job_id": data["job_id"]}, ROBOT, key=key, by_application=True
+        )
+        fire(unit, made.id, "reject", ANN)
+
+    applicant.engine.write(reject)
+    applicant.approve(it)
+    assert (applicant.trial.state(it), applicant.row(it).withdraw_reason) == ("withdrawn", "job_closed")
+    assert (applicant.arrived, "was rejected on" in str(applicant.row(it).last_error)) == ([], True)
+    with pytest.raises(NotPossible, match="so nobody can claim it"):
+        applicant.choose(posting)
 
 
 def test_two_sightings_of_one_opening_that_were_queued_apart_are_sent_once(applicant: WorldApplicant) -> None:

@@ -14,7 +14,7 @@ from interlock.apps.jobs.autoapply.records import applications
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED, ApplicationRow
 from interlock.apps.jobs.autoapply.records.imported import imported_before, role_number
 from interlock.apps.jobs.claims import steps as claims
-from interlock.apps.jobs.claims.machine import APPLIED, QUEUED, job
+from interlock.apps.jobs.claims.machine import APPLIED, EXPIRED, QUEUED, REJECTED, job
 from interlock.apps.jobs.finder.identity.dedupe import openings
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
@@ -24,6 +24,7 @@ from interlock.apps.jobs.tables import job_index as I
 from interlock.apps.jobs.tables import posting as P
 from interlock.engine import Instance, Unreadable
 from interlock.engine.application import Unit, find_by_key, instances
+from interlock.store import moment
 from interlock.store.sql import lock_number
 
 
@@ -125,6 +126,18 @@ def claimed_now(unit: Unit, seen: Sightings, *, but: UUID | None = None) -> str 
     """Who is applying for the opening at this moment through claims; None if nobody is."""
     found = next(_jobs(unit, seen, but, QUEUED), None)
     return f"somebody is applying for it: run {found.data.get('run_id')} holds job {found.key}" if found else None
+
+
+def not_claimable(unit: Unit, row: PostingRow) -> str | None:
+    """Why nobody can claim the posting's job any more; None if somebody can."""
+    try:
+        board, job_id = claim_name(row.posting)
+    except Unreadable:
+        return None
+    found = find_by_key(unit, row.workspace, job.name, claims.job_key(board, job_id), lock=False)
+    if found is None or found.state not in (EXPIRED, REJECTED):
+        return None
+    return f"job {found.key} was {found.state} on {moment(found.entered_at):%Y-%m-%d}, so nobody can claim it"
 
 
 def _jobs(unit: Unit, seen: Sightings, but: UUID | None, state: str) -> Iterator[Instance]:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.by_hand import claimed_as, limits_of
-from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl
+from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl, JobClosed
 from interlock.apps.jobs.autoapply.followers import note_review
 from interlock.apps.jobs.autoapply.machine import (
     READY_TO_SUBMIT,
@@ -222,10 +222,14 @@ def _end_lost_run(unit: Unit, instance: Instance, job_key: str) -> None:
 
 
 def _check_once(unit: Unit, claim: Claim, posting_id: str) -> None:
-    """Somebody else has the job: find out whether they have applied."""
+    """The job was not claimed: find out whether somebody has applied, or nobody can claim it any more."""
     instance = require_claim(unit, claim)
     applications.update(unit, instance.id, sent_at=None)
     _require_once(unit, instance.workspace, instance.id, posting_id)
+    row = postings.find(unit.conn, instance.workspace, UUID(posting_id))
+    over = already_applied.not_claimable(unit, row) if row is not None else None
+    if over is not None:
+        raise JobClosed(over)
 
 
 def _require_once(unit: Unit, workspace: str, instance_id: UUID, posting_id: str) -> None:
