@@ -23,7 +23,8 @@ async def nothing() -> None:
     _ticks[0]()
 
 
-JOB = chancy.Job(func=f"{__name__}.nothing", queue="bench", kwargs={})
+JOB = chancy.Job(func=f"{__name__}.nothing", kwargs={})
+"""For the queue `default`, which every worker serves: with its default executor it would start a pool of processes."""
 
 
 def _app(url: str) -> chancy.Chancy:
@@ -37,7 +38,7 @@ def setup(url: str) -> None:
         async with _app(url) as app:
             await app.migrate()
             queue = chancy.Queue(
-                "bench",
+                "default",
                 concurrency=CONCURRENCY,
                 executor="chancy.executors.asyncex.AsyncExecutor",
                 eager_polling=True,
