@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,26 @@ def test_processes_memory_and_files_are_limited(place: Place) -> None:
     )
     place.bash("head -c 100000000 /dev/zero > large; true")
     assert (place.mine.tree / "large").stat().st_size <= 4 * 1024**2
+
+
+@needs_confinement
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for i in 1 2 3; do head -c 100m /dev/zero | (tail -c 100m; sleep 5) >/dev/null & done; wait; echo survived",
+        "python3 -c 'import mmap, time; m = mmap.mmap(-1, 200 << 20); "
+        "[m.write(bytes(1 << 20)) for _ in range(200)]; time.sleep(5)' && echo survived",
+    ],
+    ids=["several processes", "shared with nobody"],
+)
+def test_all_processes_together_have_a_limit_of_memory(place: Place, command: str) -> None:
+    rules = place.mine.rules()
+    place.mine.write_rules(replace(rules, limits=replace(rules.limits, memory=128 * 1024**2)))
+    said = place.bash(command)
+    assert ("survived" in said, "more than 128 MB together" in said) == (False, True), said
+    assert "fine" in place.bash("for i in $(seq 30); do sleep 0.5 & done; wait; echo fine"), (
+        "what is shared counts once"
+    )
 
 
 def command_lines() -> Iterator[tuple[str, str]]:

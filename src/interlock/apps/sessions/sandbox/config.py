@@ -19,7 +19,7 @@ class SandboxConfig(Table):
     )
     seconds: float = Field(600.0, gt=0, le=86400, description="The longest time that a command may be given.")
     processes: int = Field(256, ge=8, le=100_000, description="Processes that a command may have.")
-    memory_mb: int = Field(4096, ge=64, description="Memory that each of its processes may have, in MB.")
+    memory_mb: int = Field(4096, ge=64, description="Memory that its processes may have together, in MB.")
     file_mb: int = Field(512, ge=1, description="The largest file that it may write, in MB.")
     output_kb: int = Field(
         48, ge=4, le=1024, description="The longest answer of a tool, in kB. Claude Code takes 25,000 tokens."

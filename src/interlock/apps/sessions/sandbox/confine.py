@@ -4,11 +4,13 @@ It is started as a file, with the standard library alone. Its arguments are a JS
 and the command. The command gets new user, mount, process, IPC and host name namespaces, and a network of its own with
 nothing but loopback unless `network` is true. Its root is an empty file system with the mounts of `mounts`, read-only
 unless they say otherwise. It has no capabilities, cannot gain any, cannot make namespaces, and has the limits of
-`limits`. When this process dies, all of it dies.
+`limits`. When its processes have more than `memory` together, they are ended. When this process or its parent dies, all
+of it dies.
 
 Where the service runs as root, the command has the user id `outside_id` on the host, never root's.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -34,6 +36,8 @@ PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_A
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 INSIDE = 1000
 """The command's user id, as it sees it."""
+LOOK_EVERY = 0.25
+"""Seconds between two looks at the memory of all processes."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -123,7 +127,10 @@ def forbid(limits: dict[str, int]) -> None:
     check(libc.capset(header, empty), "capset")
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     for name, value in limits.items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (value, value))
+        kind = getattr(resource, f"RLIMIT_{name.upper()}")
+        most = resource.getrlimit(kind)[1]  # a lower one of the host stays: nobody may raise it here
+        value = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(kind, (value, value))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -135,10 +142,10 @@ def filter_calls() -> None:
             0xC000003E,
             41,
             # mount, umount2, pivot_root, chroot, kexec, modules, keys, perf, bpf, userfaultfd, io_uring, new mounts
-            # ptrace and reading the memory of others, unshare, setns
+            # ptrace and reading the memory of others, unshare, setns; files in memory, which no process has to map
             (
                 *(165, 166, 155, 161, 246, 320, 175, 313, 176, 248, 249, 250, 298, 321, 323, 425, 426, 427),
-                *(428, 429, 430, 431, 432, 433, 442, 101, 310, 311, 272, 308),
+                *(428, 429, 430, 431, 432, 433, 442, 101, 310, 311, 272, 308, 319, 447),
             ),
         ),
         "aarch64": (
@@ -146,7 +153,7 @@ def filter_calls() -> None:
             198,
             (
                 *(40, 39, 41, 51, 104, 294, 105, 273, 106, 217, 218, 219, 241, 280, 282, 425, 426, 427),
-                *(428, 429, 430, 431, 432, 433, 442, 117, 270, 271, 97, 268),
+                *(428, 429, 430, 431, 432, 433, 442, 117, 270, 271, 97, 268, 279, 447),
             ),
         ),
     }[machine]
@@ -271,8 +278,55 @@ def exit_status(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
+def memory_inside(limit: int) -> int:
+    """The bytes of memory that all processes have together. Within the limit, what several share may count twice."""
+    if not os.path.exists("/proc/1") or os.path.exists("/proc/self"):
+        return 0  # the root is not built yet: these are the processes of the host
+    processes = [name for name in os.listdir("/proc") if name.isdigit()]
+    left = segments_without_process()
+    most = left + sum(map(resident, processes))
+    return most if most <= limit else left + sum(map(share, processes))
+
+
+def resident(process: str) -> int:
+    try:
+        return int(read(f"/proc/{process}/statm").split()[1]) * resource.getpagesize()
+    except (OSError, IndexError):
+        return 0  # it has ended
+
+
+def share(process: str) -> int:
+    """The memory of a process, with its part of what it shares."""
+    try:
+        words = read(f"/proc/{process}/smaps_rollup").split()
+        return int(words[words.index(b"Pss:") + 1]) * 1024
+    except (OSError, ValueError, IndexError):
+        return resident(process)
+
+
+def segments_without_process() -> int:
+    """Shared memory that no process has open, and that stays all the same."""
+    try:
+        rows = [line.split() for line in read("/proc/sysvipc/shm").splitlines()[1:]]
+    except OSError:
+        return 0
+    return sum(int(row[14]) for row in rows if len(row) > 14 and row[6] == b"0")
+
+
+def read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def main(spec: dict[str, Any], command: list[str]) -> int:
+    parent = os.getppid()
+    with contextlib.suppress(OSError):
+        # Where the host runs out of memory, this is ended first, and not the service.
+        write("/proc/self/oom_score_adj", "1000")
     enter(spec)
+    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the signal at the parent's death")
+    if os.getppid() != parent:
+        return 126
     life, alive = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -285,6 +339,12 @@ def main(spec: dict[str, Any], command: list[str]) -> int:
             os._exit(126)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: os.kill(pid, number))
+    ended, limit = os.pidfd_open(pid), spec["memory"]
+    while not select.select([ended], [], [], LOOK_EVERY)[0]:
+        if memory_inside(limit) > limit:
+            os.kill(pid, signal.SIGKILL)
+            os.write(2, b"\nconfinement: ended: its processes had more than %d MB together\n" % (limit >> 20))
+            break
     return exit_status(os.waitpid(pid, 0)[1])
 
 

@@ -36,7 +36,7 @@ class Limits:
 
     processes: int = 256
     memory: int = 4 * 1024**3
-    """Bytes of each process."""
+    """Bytes of each process, and in namespaces of all together."""
     file: int = 512 * 1024**2
     """Bytes of each file."""
     open_files: int = 4096
@@ -210,6 +210,7 @@ def _namespaces(view: View, command: Sequence[str]) -> list[str]:
         "network": view.network,
         "outside_id": OUTSIDE_ID,
         "tmp_bytes": view.limits.tmp,
+        "memory": view.limits.memory,
         "limits": {
             "nproc": view.limits.processes,
             "data": view.limits.memory,

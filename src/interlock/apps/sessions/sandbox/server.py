@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +25,8 @@ INSTRUCTIONS = """Tools for the working tree at /workspace, a git repository on 
 can be read or written. Do not commit: what is in the working tree when you are done is committed."""
 OWN_MEMORY = 1024**3
 """Bytes that the server may have in any case."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks whether the agent is there."""
 Path_ = Annotated[str, Field(max_length=4096, description="A path below /workspace.")]
 Text = Annotated[str, Field(max_length=5_000_000)]
 
@@ -89,4 +94,12 @@ def serve(folder: Path) -> None:
     # It runs outside of the confinement, on what is in the tree. Its commands take the limit over, so it is no lower.
     most = max(slot.rules().limits.memory, OWN_MEMORY)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    threading.Thread(target=_end_with_the_agent, args=(os.getppid(),), daemon=True).start()
     make_server(Tools(slot)).run("stdio")
+
+
+def _end_with_the_agent(agent: int) -> None:
+    """End where the agent was killed: the input closes then, but a command that runs would be waited for."""
+    while os.getppid() == agent:
+        time.sleep(LOOK_EVERY)
+    os._exit(1)
