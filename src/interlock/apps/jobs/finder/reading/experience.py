@@ -46,8 +46,8 @@ NUMBER_WORDS = {
 }
 _NUMBER = r"(?:\d{1,2}|" + "|".join(NUMBER_WORDS) + r")"
 _YEARS = re.compile(
-    rf"(?<![\w.,$-])(?P<low>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?"
-    rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\(\d{{1,2}}\))? ?\+?)?"
+    rf"(?<![\w.,$-])(?P<low>{_NUMBER})(?: ?\({_NUMBER}\))? ?\+?"
+    rf"(?: ?(?:-|to|bis|\u00e0|a|or|tot|y|und|et) ?(?P<high>{_NUMBER})(?: ?\({_NUMBER}\))? ?\+?)?"
     r"(?: or more|[ -]plus| full| solid| mehr)? ?$"
 )
 _BETWEEN = re.compile(rf"\bbetween (?P<low>{_NUMBER}) and (?P<high>{_NUMBER}) ?\+? ?$")
@@ -64,6 +64,7 @@ _ASKED = re.compile(
 """What follows years that are asked for, such as "4+ years in product design"."""
 _OR_MORE = re.compile(r" (?:or more|plus|minimum)\b")
 _AT_LEAST = re.compile(r"(?:\bat least|\bminimum(?: of)?|\bmin\.?|\bmore than|\bmindestens) [\w() ]{1,14}$")
+_UP_TO = re.compile(r"\b(?:up to|maximum(?: of)?|max\.?|no more than|less than|under|bis zu|jusqu'\u00e0|hasta) ?$")
 _MOST = 30
 
 
@@ -91,6 +92,8 @@ def experience_of(document: Document) -> tuple[Value, Value]:
             continue
         low = _value(found["low"])
         high = _value(found["high"]) if found["high"] else None
+        if high is None and _UP_TO.search(document.low, max(0, found.start() - 20), found.start()):
+            low, high = 0, low
         if not (low or high) or not 0 <= low <= _MOST or (high is not None and not low < high <= _MOST):
             continue
         near = min(end, hit.end + 160)

@@ -10,13 +10,13 @@ from interlock.apps.jobs.finder.reading.plain import folded
 from interlock.apps.jobs.finder.reading.values import Skill, Value
 
 _TITLES = (
-    ("fullstack", r"full[- ]?stack"),
+    ("fullstack", r"full[- ]?stack|forward[- ]deployed (?:software )?engineer"),
     ("backend", r"back[- ]?end|server[- ]side|api (?:engineer|developer)"),
     ("frontend", r"front[- ]?end|ui (?:engineer|developer)|ui/ux|web ui"),
     (
         "ml-ai",
         r"machine learning|ml|ai|a\.i\.|artificial intelligence|deep learning|llm|nlp|computer vision"
-        r"|data scientist|applied scientist|research scientist|genai|gen ai|agentic",
+        r"|data scientist|applied scientist|research (?:scientist|engineer)|prompt engineer|genai|gen ai|agentic",
     ),
     (
         "data",
@@ -38,7 +38,7 @@ _TITLES = (
         r"|test automation",
     ),
     ("mobile", r"mobile|ios|android|flutter|react native"),
-    ("embedded", r"embedded|firmware|fpga|hardware|robotics|rtos"),
+    ("embedded", r"embedded|firmware|fpga|hardware|robotics|rtos|controls? (?:software )?engineer"),
     ("consulting", r"consultant|consulting|professional services|implementation (?:engineer|consultant)"),
     ("clearance-required", r"clearance|ts/sci|top secret|cleared"),
 )

@@ -21,16 +21,17 @@ _TITLES = (
     (
         "senior",
         r"senior|sr|snr|s\u00eanior|s\u00e9nior|senioren|ssr?|expert|architect|iii|iv"
-        r"|(?<=engineer )[345v]|(?<=developer )[345v]|(?<=analyst )[345v]",
+        r"|(?<=engineer )[345v]|(?<=developer )[345v]|(?<=analyst )[345v]|(?<=sde[ -])[345]|(?<=swe[ -])[345]"
+        r"|l[56]|level [456]",
     ),
     (
         "mid",
         r"mid|mid-level|mid level|midlevel|intermediate|medior|pleno|semi[- ]senior|ii"
-        r"|(?<=engineer )2|(?<=developer )2|(?<=analyst )2",
+        r"|(?<=engineer )2|(?<=developer )2|(?<=analyst )2|(?<=sde[ -])2|(?<=swe[ -])2",
     ),
     (
         "junior",
-        r"junior|jr|entry[- ]level|entry|graduate|new grad|j\u00fanior|berufseinsteiger"
+        r"early[- ]career|junior|jr|entry[- ]level|entry|graduate|new grad|j\u00fanior|berufseinsteiger"
         r"|d\u00e9butant|associate|i|(?<=engineer )1|(?<=developer )1|(?<=analyst )1",
     ),
 )
