@@ -377,9 +377,9 @@ def test_explain_says_what_it_waits_for_and_what_happens_by_itself(trial_with: C
     said = trial.engine.explain(it)
     assert said.waits_for == "person"
     assert "asked 'May the agent run this?'" in said.sentence
-    assert "waits for the role reviewer to answer" in said.sentence
+    assert "waits for a person with the role reviewer to answer" in said.sentence
     assert "by 2026-01-05 10:00:00 UTC (in 60 minutes), the answer is 'deny'." in said.sentence
-    assert [coming.what for coming in said.upcoming] == ["'deny' is taken as the answer to 'May the agent run this?'"]
+    assert [coming.what for coming in said.upcoming] == ["if nobody answers, the answer is 'deny'"]
 
 
 def test_followers_of_the_question_run_with_the_answer_and_with_the_default(store: Store) -> None:

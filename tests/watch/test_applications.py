@@ -11,7 +11,7 @@ from interlock.config import AlertSettings
 from interlock.engine import Engine, InvalidData, NotFound
 from interlock.machine import FINAL, OWNER, USER, WAITING, Actor, Application, Machine, Registry, State, Transition
 from interlock.store import Store
-from interlock.watch import alerts, applications, prometheus, rollups, rules
+from interlock.watch import alerts, applications, prometheus, rollups, rule_values, rules
 from interlock.watch.rules import Rule
 
 BY = Actor(OWNER, "owner")
@@ -105,9 +105,16 @@ def test_its_rules_are_in_force_and_use_its_metrics(engine: Engine) -> None:
         pass
     opened = engine.write(lambda unit: alerts.evaluate(unit, engine.registry, found)).opened
     assert {(alert.rule, alert.sentence) for alert in opened} == {
-        ("street_oil", "street oil is 7, less than 10"),
+        ("street_oil", "street: oil is 7, less than 10"),
         ("street_lit", "lamp: the number in 'lit' is 2, more than 1"),
     }
+
+
+def test_the_name_of_its_metric_tells_the_unit() -> None:
+    slow = rules.Rule(name="slow", metric="street.walk_seconds", threshold=1800)
+    bad = rules.Rule(name="bad", metric="street.failure_rate", threshold=0.2)
+    assert rule_values.sentence(slow, None, 7200) == "street: walk is 2 hours, more than 30 minutes"
+    assert rule_values.sentence(bad, None, 0.25) == "street: failure rate is 25 %, more than 20 %"
 
 
 def test_its_rules_are_switched_off_by_name(engine: Engine) -> None:

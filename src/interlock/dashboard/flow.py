@@ -22,6 +22,8 @@ NODE, TALL, GAP, TOP = 10, 200, 34, 8
 """A state's width, the height of the highest column's states, between states, above them."""
 LANE = 9
 """Between moves back, below the states."""
+LETTER = 6.6
+"""The width of a letter of a state's name, at most: the names in the last column need room, too."""
 THIN = 1.5
 """The thinnest band, so that one move is seen beside a million."""
 Pair = tuple[str, str]
@@ -39,12 +41,6 @@ class FlowNode:
     n: int
     """What entered it; for a state that nothing entered, what left it."""
     href: str
-    last: bool
-    """Whether it is in the last column: its words are on its left."""
-
-    @property
-    def words_x(self) -> float:
-        return self.x - 6 if self.last else self.x + NODE + 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +89,9 @@ def picture(machine: Machine, moves: Sequence[Move], words: str) -> Flow:
     ways = _ways(spots, pairs)
     scale = _place(spots, ways, pairs, total)
     last = max((one.column for one in spots.values()), default=0)
-    step = min(COLUMN, max(NARROW, WIDE // max(last, 1)))
+    names = [f"{title(name)} {n:,}" for name, n in total.items() if spots[name].column == last]
+    room = 6 + LETTER * max(map(len, names), default=0)
+    step = min(COLUMN, max(NARROW, int(WIDE - room) // max(last, 1)))
     bottom = max((one.y + one.height for one in spots.values()), default=0.0)
     nodes = [
         FlowNode(
@@ -104,13 +102,12 @@ def picture(machine: Machine, moves: Sequence[Move], words: str) -> Flow:
             round(spots[name].height, 1),
             n,
             f"/ui/instances?machine={quote(machine.name)}&state={quote(name)}",
-            spots[name].column == last and last > 0,
         )
         for name, n in total.items()
     ]
     bands, lanes = _bands(machine, spots, ways, pairs, scale, bottom, step)
     sentence = f"Moves of {machine.title} between its states in {words}"
-    return Flow(step * max(last, 1) + NODE, round(bottom + lanes + GAP, 1), nodes, bands, sentence)
+    return Flow(round(step * last + NODE + room), round(bottom + lanes + GAP, 1), nodes, bands, sentence)
 
 
 def _ways(spots: dict[str, _Spot], pairs: Mapping[Pair, int]) -> dict[Pair, list[str]]:

@@ -1,4 +1,4 @@
-"""What lists call an instance that is known by its id: its key, or its title where the key says nothing to people."""
+"""What pages call an instance that is known by its id: in lists its title, in the path of its own page its key."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def called(registry: Registry, instance: Instance) -> str:
 
 
 def names(conn: sa.Connection, registry: Registry, ids: Iterable[UUID]) -> dict[UUID, str]:
-    """The names of these instances; those without a key are left out."""
+    """The titles of these instances, as the list of instances shows them."""
     wanted = list(ids)
     if not wanted:
         return {}
     query = sa.select(tables.instance).where(tables.instance.c.id.in_(wanted))
     found = load(conn, conn.execute(query).all())
-    return {one.id: name for one in found if (name := called(registry, one))}
+    return {one.id: view_for(registry, one).title(one) for one in found}

@@ -345,6 +345,15 @@ SAID = (
 )
 
 
+REMINDER = "a reminder: "
+
+
+def _plain(text: str) -> str:
+    """Without the quotes around names of states, events and decisions."""
+    pattern, instead = SAID[-1]
+    return pattern.sub(instead, text)
+
+
 def _coming(why: Explanation, machine: Machine | None, now: Micros) -> Iterator[Item]:
     for number, one in reversed(list(enumerate(why.upcoming))):
         at = micros(one.at)
@@ -358,7 +367,7 @@ def coming(what: str, machine: Machine | None) -> tuple[str, str, str]:
     """An automatic move: its title, reason and kind."""
     fires = FIRES.fullmatch(what)
     if fires is None:
-        title, _, rest = what.partition(": ")
+        title, _, rest = what.partition(": ") if what.startswith(REMINDER) else (_plain(what), "", "")
         return title, rest, "work" if "runs" in what else "wait"
     state = fires[2].strip("'")
     kind = kind_of(machine, state) if machine is not None and state in machine.states else "wait"
@@ -369,7 +378,7 @@ def upcoming_sentence(what: str) -> str:
     """An automatic move as a sentence."""
     fires = FIRES.fullmatch(what)
     if fires is None:
-        return what.rstrip(".")
+        return _plain(what).rstrip(".")
     return f"it moves to {formatting.title(fires[2].replace(chr(39), ''))} ({formatting.title(fires[1])})"
 
 

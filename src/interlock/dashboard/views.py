@@ -84,6 +84,10 @@ class View:
         """The URL of the application's own page for this review; empty if it has none."""
         return ""
 
+    def leads(self, review: OpenReview, instance: Instance) -> Mapping[str, str]:
+        """What decisions lead to, as the rest of a sentence after their name, where the machine does not tell it."""
+        return {}
+
     def preview_style(self, artifact: str) -> tuple[str, str]:
         """For the preview of an HTML artifact of this name: a style sheet (`name/file.css`) and the class around it."""
         return "", ""

@@ -124,8 +124,8 @@ class _Reader:
         if self.questions:
             asked = self.questions[0]
             return "person", (
-                f"Its handler, which a worker {who} runs since {self.when(i.claimed_at)}, asked {asked.title!r} at "
-                f"{self.when(asked.opened_at)} and waits for the role {asked.role} to answer"
+                f"Its handler asked {asked.title!r} at {self.when(asked.opened_at)} and waits for a person with the "
+                f"role {asked.role} to answer; a worker {who} runs it since {self.when(i.claimed_at)}"
             )
         self.coming.append(Upcoming("the handler runs out of time, and the step fails", moment(i.due_at)))
         return "worker", (
@@ -238,13 +238,14 @@ class _Reader:
         return f" Nobody knows what came of {', '.join(kinds)}, which it sent: a person has to answer {asked[0][0]!r}"
 
     def asked(self) -> str:
-        """Open questions of its handler, with their defaults."""
+        """Open questions of its handler, with their defaults. One alone needs no name: the sentence before has it."""
         said = ""
         for one in self.questions:
             assert one.due_at is not None
-            default = one.default
-            self.coming.append(Upcoming(f"{default!r} is taken as the answer to {one.title!r}", moment(one.due_at)))
-            said += f" If nobody answers {one.title!r} by {self.when(one.due_at)}, the answer is {default!r}."
+            which, to = (f" {one.title!r}", f" to {one.title!r}") if len(self.questions) > 1 else ("", "")
+            what = f"if nobody answers{which}, the answer is {one.default!r}"
+            self.coming.append(Upcoming(what, moment(one.due_at)))
+            said += f" If nobody answers by {self.when(one.due_at)}, the answer{to} is {one.default!r}."
         return said.removesuffix(".")
 
     def inherited(self) -> str:

@@ -163,9 +163,14 @@ def sentence(rule: Rule, machine: str | None, value: float) -> str:
         return f"{whose}no worker is alive"
     if rule.metric == "dead_letters" and (rule.op, rule.threshold) == (">", 0):
         return f"{whose}{format_value('count', value)} dead letter{' is' if value == 1 else 's are'} open"
-    what = rule.metric.replace("_", " ").replace(".", " ") if rule.state is None else f"the number in {rule.state!r}"
+    what = metric_words(rule.metric) if rule.state is None else f"the number in {rule.state!r}"
     kind = unit_of(rule.metric)
     return f"{whose}{what} is {format_value(kind, value)}, {WORDS[rule.op]} {format_value(kind, rule.threshold)}"
+
+
+def metric_words(metric: str) -> str:
+    """A metric as people read it: `sessions: loans stuck`."""
+    return metric.removesuffix("_seconds").replace("_", " ").replace(".", ": ")
 
 
 def format_value(kind: str, value: float) -> str:

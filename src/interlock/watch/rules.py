@@ -54,8 +54,10 @@ OF_APPLICATION = re.compile(r"([a-z][a-z0-9_]*)\.([a-z][a-z0-9_]*)")
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a metric; that of an application is a plain number."""
-    return METRICS.get(metric, "count")
+    """The unit of a metric; the name of an application's metric tells it: `…_seconds`, `…_rate`, else a number."""
+    if metric in METRICS:
+        return METRICS[metric]
+    return "seconds" if metric.endswith("_seconds") else "part" if metric.endswith(("_rate", "_ratio")) else "count"
 
 
 class Rule(BaseModel):
@@ -121,7 +123,7 @@ class Rule(BaseModel):
     def _sensible(self) -> Rule:
         if (self.metric == "state_count") != (self.state is not None):
             raise ValueError("state_count needs a state, and no other metric takes one")
-        if unit_of(self.metric) == "part" and not 0 <= self.threshold <= 1:
+        if METRICS.get(self.metric) == "part" and not 0 <= self.threshold <= 1:
             raise ValueError(f"{self.metric} is a ratio between 0 and 1: 0.2 means 20 %")
         if (self.metric in OF_ALL_MACHINES or self.metric not in METRICS) and self.machine is not None:
             raise ValueError(f"{self.metric} is about all machines; leave machine out")

@@ -24,6 +24,12 @@ def test_an_old_link_leads_to_a_page_that_says_what_to_do(site: Site) -> None:
     assert "interlock login-link" in page.text
 
 
+def test_an_address_without_a_link_leads_to_the_login_and_speaks_of_no_link(site: Site) -> None:
+    answer = stranger(site).get("/login", headers=BROWSER, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ui/login")
+    assert "not valid any more" not in stranger(site).get("/ui/login").text
+
+
 def test_somebody_who_is_logged_in_is_sent_on(site: Site) -> None:
     answer = site.browser().get("/login?link=used-before", headers=BROWSER, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui")

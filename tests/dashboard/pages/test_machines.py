@@ -110,13 +110,13 @@ def test_a_state_shows_its_number_the_usual_time_and_its_oldest(site: Site) -> N
 
 def test_one_that_is_there_much_longer_than_usual_stands_out_in_words(site: Site) -> None:
     quick(site)
-    site.api.asked(key="forgotten")
+    site.api.asked({"item": "a forgotten order"})
     site.api.clock.advance(timedelta(seconds=59))
     assert "stuck" not in page(site)
     site.api.clock.advance(timedelta(hours=2))
     text = page(site)
     page_text = html.unescape(re.sub(r"<.*?>", "", text))
-    assert "forgotten has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in page_text
+    assert "a forgotten order has been in asked for 2 h, longer than usual: 90 % leave within 1.9 s." in page_text
     assert 'class="node n-person stuck"' in text
     assert "1 · stuck 2 h" in text
     assert nodes(text)["asked"].endswith("one for 2 h, longer than usual")

@@ -130,13 +130,13 @@ def test_a_machine_is_a_line_with_its_kinds_and_what_is_there_longest(site: Site
 
 
 def test_what_waits_longest_comes_first_and_says_for_what(site: Site) -> None:
-    site.api.asked(key="early")
+    site.api.asked({"item": "an early order"}, key="early")
     site.api.clock.advance(timedelta(hours=1))
-    site.api.new(key="late")
+    site.api.new({"item": "a late order"})
     site.api.clock.advance(timedelta(minutes=1))
     rows = re.findall(r"<tr data-key=\"[0-9a-f-]{36}\">.*?</tr>", page(site), re.DOTALL)
-    assert ["early" in rows[0], "a person to approve it" in rows[0], "1 h 1 min" in rows[0]] == [True] * 3
-    assert ["late" in rows[1], "a worker" in rows[1]] == [True] * 2
+    assert ["an early order" in rows[0], "a person to approve it" in rows[0], "1 h 1 min" in rows[0]] == [True] * 3
+    assert ["a late order" in rows[1], "a worker" in rows[1]] == [True] * 2
 
 
 def test_an_empty_service_says_what_would_fill_it(site: Site) -> None:
@@ -191,7 +191,7 @@ def test_a_machine_that_stands_still_is_marked(site: Site) -> None:
 
 
 def test_hostile_text_is_shown_as_text(site: Site) -> None:
-    made = site.api.asked({"note": EVIL})
+    made = site.api.asked({"item": EVIL})
     evil = sa.update(t.instance).where(t.instance.c.id == made.id).values(key=EVIL)
     site.api.engine.write(lambda unit: unit.conn.execute(evil))
     alert(site, f"x{EVIL}")

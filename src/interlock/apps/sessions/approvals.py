@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from interlock.apps.sessions.agents.values import Decision, ToolCall
+from interlock.apps.sessions.conversation.entries import tool_name
 from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.apps.sessions.machine import TOOL_CALL
 from interlock.apps.sessions.models import Session, ToolAnswer
@@ -69,7 +70,7 @@ class Approvals:
                         "prompt_id": str(self._prompt_id),
                         "session": self._task.data.title,
                     },
-                    "title": f"May the agent use {_line(call.tool, 80)}? {self._titled(call)}".strip(),
+                    "title": self._titled(call),
                 },
             )
             asked = self._asked[name] = found.id
@@ -80,7 +81,10 @@ class Approvals:
         return None if answer is None else _decision(answer.decision, answer.form)
 
     def _titled(self, call: ToolCall) -> str:
-        return _line(self._secrets.hide(call.title), TITLE)
+        """The question in one line: the tool, then what it is called with."""
+        tool = tool_name(call.tool)
+        given = _line(self._secrets.hide(call.title), TITLE).removeprefix(f"{tool}: ")
+        return f"May the agent use {tool}? {given}".strip()
 
 
 def _decision(decision: str, form: Mapping[str, Any]) -> Decision:

@@ -15,7 +15,7 @@ from interlock.engine.unit import Unit
 from interlock.http.caller import require_operator
 from interlock.http.problems import BadRequest
 from interlock.people import OPERATORS
-from interlock.watch import alerts, applications, rules
+from interlock.watch import alerts, applications, rule_values, rules
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,7 +31,7 @@ async def show_alerts(v: Reader, after: str = "") -> Response:
             "open": alerts.open_alerts(conn),
             "page": alerts.page(conn, status="closed", after=last, limit=30),
             "rules": rules.every(conn, v.service.settings.alerts, registry),
-            "metrics": dict(rules.METRICS) | dict.fromkeys(applications.names(conn, registry, now), "count"),
+            "metrics": {one: rules.unit_of(one) for one in (*rules.METRICS, *applications.names(conn, registry, now))},
             "broken_rules": rules.unreadable(conn),
         }
 
@@ -39,6 +39,9 @@ async def show_alerts(v: Reader, after: str = "") -> Response:
         v,
         "alerts.html",
         built_in=rules.built_in_names(registry),
+        unit_of=rules.unit_of,
+        metric_words=rule_values.metric_words,
+        format_value=rule_values.format_value,
         notify=v.service.settings.alerts.notify,
         **await v.service.read(read),
     )
@@ -61,11 +64,7 @@ async def acknowledge(request: Request, id: UUID) -> Response:
 async def new_rule(request: Request) -> Response:
     form = await posted(request)
     require_operator(form.v.who, "manage")
-    try:
-        threshold = float(form["threshold"].replace(",", "."))
-        minutes = float(form.get("minutes") or "0")
-    except ValueError:
-        raise BadRequest("the threshold and the delay must be numbers") from None
+    threshold, minutes = _number(form["threshold"], "threshold"), _number(form.get("minutes") or "0", "delay")
     given = {
         "name": form["name"],
         "metric": form["metric"],
@@ -82,6 +81,13 @@ async def new_rule(request: Request) -> Response:
         return Done(said=f"Rule {made.name} saved", to="/ui/alerts")
 
     return await form.do(job, "alert")
+
+
+def _number(given: str, what: str) -> float:
+    try:
+        return float(given.replace(",", "."))
+    except ValueError:
+        raise BadRequest(f"the {what} {given[:40]!r} is not a number") from None
 
 
 @router.post("/ui/alert-rules/{name}/remove")

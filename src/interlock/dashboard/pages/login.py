@@ -15,10 +15,6 @@ from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, TooManyAtt
 
 router = APIRouter(include_in_schema=False)
 REFUSED = "/ui/login?link=refused"
-OLD_LINK = (
-    "This link is not valid any more: it works once, and for an hour. Get a new one with `interlock login-link` in the "
-    "folder where the service runs, or from an owner (Settings, People)."
-)
 
 
 def _safe(after: str) -> str:
@@ -27,8 +23,7 @@ def _safe(after: str) -> str:
 
 @router.get("/ui/login")
 async def ask(request: Request, after: str = "/ui", link: str = "") -> Response:
-    problem = OLD_LINK if link == "refused" else ""
-    return await plain(request, "login.html", after=_safe(after), problem=problem, name="")
+    return await plain(request, "login.html", after=_safe(after), problem="", old_link=link == "refused", name="")
 
 
 @router.post("/ui/login")

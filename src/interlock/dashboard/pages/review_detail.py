@@ -57,7 +57,7 @@ async def detail(v: Visitor, chosen: OpenReview) -> dict[str, Any]:
         "primary": good[0] if good else None,
         "turned": next((n for n in names if n not in good), None),
         "decisions": names,
-        "leads": leads(machine, instance, chosen),
+        "leads": {**leads(machine, instance, chosen), **view.leads(chosen, instance)},
         "coming": [
             f"{timeline.upcoming_sentence(c.what).rstrip('.')}, {ago(micros(c.at), v.now)}" for c in why.upcoming
         ],

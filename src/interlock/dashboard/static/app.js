@@ -191,6 +191,17 @@ document.addEventListener('click', event => {
   }
 }, true)
 // Without this script, texts are copied by hand.
+// The navigation scrolls: down where the window is low, to the right on a phone. The present page is in sight.
+function showPlace () {
+  const here = document.querySelector('#nav [aria-current=page]'); const box = here?.closest('.side')
+  if (!box) return
+  for (const scroller of [box, document.getElementById('nav')]) {
+    const [at, around] = [here.getBoundingClientRect(), scroller.getBoundingClientRect()]
+    if (at.right > around.right || at.left < around.left) scroller.scrollLeft += at.left - around.left - (around.width - at.width) / 2
+    if (at.bottom > around.bottom || at.top < around.top) scroller.scrollTop += at.top - around.top - (around.height - at.height) / 2
+  }
+}
+showPlace()
 const offerCopies = () => { for (const button of document.querySelectorAll('[data-copy][hidden]')) button.hidden = false }
 document.addEventListener('interlock:shown', offerCopies)
 offerCopies()

@@ -79,7 +79,8 @@ async def login_by_link(
         if page is None or "text/html" not in request.headers.get("accept", ""):
             raise
         known = await service.call(_has_session, service, request.cookies.get(COOKIE, ""))
-        return RedirectResponse(request.app.state.home if known else page, 303)
+        elsewhere = page if link else page.partition("?")[0]  # without a link, none was refused
+        return RedirectResponse(request.app.state.home if known else elsewhere, 303)
     answer = RedirectResponse(request.app.state.home, 303)
     set_cookie(answer, made, service, request)
     return answer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from interlock.apps.sessions.approvals import ALLOW, DENY
 from interlock.apps.sessions.conversation.entries import tool_name
 from interlock.apps.sessions.conversation.visible import one_line, shown
 from interlock.apps.sessions.machine import loan, session
@@ -14,6 +15,7 @@ from interlock.engine import Instance, OpenReview
 
 SHOWN = ("repo", "branch")
 """What else of the session an approval shows."""
+LEADS = {ALLOW: "the agent makes this call once and continues", DENY: "the agent continues without the call"}
 
 
 class SessionView(View):
@@ -25,6 +27,9 @@ class SessionView(View):
     def summary(self, review: OpenReview, instance: Instance) -> str:
         tool = tool_name(str(review.evidence.get("tool", "")))
         return one_line(review.title.replace(str(review.evidence.get("tool") or tool), tool, 1), 200)
+
+    def leads(self, review: OpenReview, instance: Instance) -> Mapping[str, str]:
+        return LEADS if "tool" in review.evidence else {}
 
     def links(self, instance: Instance) -> Sequence[tuple[str, str]]:
         return [("Open conversation", f"{ROOT}/{instance.id}")]
