@@ -12,7 +12,9 @@ import pytest
 
 from interlock import apps
 from interlock.apps.sample import parcel
+from interlock.demo import mark
 from interlock.engine import Engine
+from interlock.machine import installed
 from interlock.store import migrate
 from tests.support.commands import command, process
 
@@ -171,6 +173,15 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "schema 9999, which is newer than this code" in done.stderr
     assert interlock("db", "status", cwd=tmp_path).returncode == 1
+
+
+def test_machines_of_the_demo_are_found_in_its_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/demo.db"
+    with Engine(url, []) as engine:
+        mark.claim_untouched(engine.store, installed())
+    assert "parcel" in interlock("machine", "list", "--database", url, cwd=tmp_path).stdout
+    assert "customs" in interlock("machine", "show", "parcel", "--database", url, cwd=tmp_path).stdout
+    assert "parcel" not in interlock("machine", "list", cwd=tmp_path).stdout
 
 
 def test_machine_show_tells_the_version_that_the_database_knows(parcels: str, tmp_path: Path) -> None:

@@ -230,4 +230,10 @@ def test_it_says_what_each_application_needs_of_the_host(tmp_path: Path) -> None
     with Engine(url, []):
         pass
     names = {one["name"] for one in json.loads(doctor(url, tmp_path, "--json").out)["host"]}
-    assert {"contracts: text recognition", "jobs: browser", "sessions: Claude Code"} <= names
+    assert {
+        "contracts: text recognition",
+        "jobs: browser",
+        "sessions: Claude Code",
+        "all: model",
+        "jobs: keys",
+    } <= names

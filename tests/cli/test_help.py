@@ -34,6 +34,7 @@ def test_a_command_explains_itself_in_plain_words(name: str) -> None:
     text = help_of(name)
     assert not re.search(r"<\w|list\[|x[<>]=|<=x|\{\w", text), text
     assert max(len(line) for line in text.splitlines()) <= 80
+    assert not re.search(r"[a-z,:;]\.\.\.$", text, re.MULTILINE), "a line of the list is cut"
     described = [line for line in text.splitlines() if line.startswith("  ")]
     assert described
 

@@ -59,7 +59,10 @@ class Commands(TyperGroup):
         return [*self.commands, *self._listed()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return self.commands.get(cmd_name) or self._listed().get(cmd_name)
+        found = self.commands.get(cmd_name) or self._listed().get(cmd_name)
+        if found is not None:
+            explain_plainly(found)
+        return found
 
     def _listed(self) -> dict[str, TyperGroup]:
         """A placeholder for each application that is not loaded yet, with its line for the list."""

@@ -10,6 +10,7 @@ from interlock.console.options import DEFAULT_DATABASE, App, Database, audit_set
 from interlock.console.printing import Json, as_json, table
 
 if TYPE_CHECKING:
+    from interlock.config import Settings
     from interlock.machine import HostCheck
     from interlock.store.health import Health
 
@@ -69,7 +70,8 @@ def _host(database: str, apps: list[str] | None) -> list[HostCheck]:
     """What the applications need of this host. Something optional may be missing, so it is no warning."""
     from interlock.machine import HostCheck, InterlockError, attribute
 
-    settings, found = audit_settings(database, apps=apps), list[HostCheck]()
+    settings = audit_settings(database, apps=apps)
+    found = [_model(settings)]
     registry = registry_of(apps)
     for one in registry.applications.values():
         without = [machine.name for machine in one.machines if registry.missing_handlers(machine)]
@@ -85,14 +87,24 @@ def _host(database: str, apps: list[str] | None) -> list[HostCheck]:
     return found
 
 
+def _model(settings: Settings) -> HostCheck:
+    """Whether the tasks that can use a model have one, with its key. A wrong key shows only when it is used."""
+    from interlock.machine import HostCheck
+
+    ai = settings.ai
+    if ai.provider == "none":
+        return HostCheck("all: model", "none; every step uses its rules", "set provider and api_key under [ai]")
+    return HostCheck("all: model", f"{ai.provider}, {'with a key' if ai.api_key is not None else 'without a key'}")
+
+
 def _print(found: Health, host: list[HostCheck], *, everything: bool) -> None:
     from interlock.store.health import size_text
 
     worst_first = sorted(found.findings, key=lambda finding: -finding.level)
-    table(("", "check", "result"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first])
+    table(("", "check", "result"), [(MARKS[f.level.name], f.name, f.says) for f in worst_first], wrap=True)
     if host:
         typer.echo("\nWhat the applications need of this host:")
-        table(("", "part", "result"), [("missing" if one.do else "ok", one.name, one.says) for one in host])
+        table(("", "part", "result"), [("missing" if one.do else "ok", one.name, one.says) for one in host], wrap=True)
     todo = [(one.name, one.do) for one in worst_first if one.do] + [(one.name, one.do) for one in host if one.do]
     if todo:
         typer.echo("\nWhat to do:")

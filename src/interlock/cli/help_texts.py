@@ -48,6 +48,8 @@ class PlainContext(typer.Context):
 def explain_plainly(command: Any) -> None:
     """Let a command, and those below it, write plain help."""
     command.context_class = PlainContext
+    if command.help and not command.short_help:  # else the list of commands cuts the line
+        command.short_help = " ".join(command.help.split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
     for below in getattr(command, "commands", {}).values():
         explain_plainly(below)
 

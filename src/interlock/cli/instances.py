@@ -44,6 +44,7 @@ def list_(
     """List instances, newest first."""
     from datetime import timedelta
 
+    from interlock.dashboard.names import plain_name
     from interlock.engine.listing import Where
 
     where = Where(
@@ -60,7 +61,7 @@ def list_(
     )
     with opened(database, apps) as engine:
         total = engine.count(where)
-        if machine is not None and not total.n:
+        if not total.n:
             check_state(engine, machine, state)
         page = engine.page(where, after=after, limit=limit)
     if in_json:
@@ -69,9 +70,9 @@ def list_(
         as_json({"instances": shown, "count": total.n, "exact": total.exact, "next": following})
         return
     table(
-        ("id", "machine", "state", "since (UTC)", "key", "error"),
+        ("id", "machine", "state", "since (UTC)", "name", "error"),
         [
-            (str(i.id), i.machine, i.state, when(i.entered_at), i.key or "", (i.error or {}).get("type", ""))
+            (str(i.id), i.machine, i.state, when(i.entered_at), plain_name(i), (i.error or {}).get("type", ""))
             for i in page.instances
         ],
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from interlock.cli.migrating import migrate
-from interlock.console.options import DEFAULT_DATABASE, App, Database, address, parsed, registry_of
+from interlock.console.options import DEFAULT_DATABASE, App, Database, address, parsed, registry_here
 from interlock.console.printing import Json, as_json, table
 
 app = typer.Typer(
@@ -24,9 +24,9 @@ class Format(StrEnum):
 
 
 @app.command("list")
-def list_(in_json: Json = False, apps: App = None) -> None:
+def list_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: App = None) -> None:
     """List every machine with the number of its states and transitions."""
-    registry = registry_of(apps)
+    registry = registry_here(database, apps)
     ends = {machine.name: [s.name for s in machine.states.values() if s.kind == "final"] for machine in registry}
     if in_json:
         as_json(
@@ -59,7 +59,7 @@ def show(
     from interlock.machine import as_json as spec_of
     from interlock.machine import as_mermaid, as_table
 
-    machine = registry_of(apps)[name]
+    machine = registry_here(database, apps)[name]
     if format is Format.MERMAID:
         typer.echo(as_mermaid(machine), nl=False)
     elif format is Format.JSON:

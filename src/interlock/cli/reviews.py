@@ -31,12 +31,14 @@ def list_(
     apps: App = None,
 ) -> None:
     """List open reviews, most urgent first."""
+    from interlock.dashboard.names import plain_names
     from interlock.engine import reviews
 
     with opened(database, apps) as engine:
         only = id_of(engine, "instance", instance) if instance is not None else None
         wanted = reviews.ReviewFilter(instance_id=only, machine=machine, of_person=person, unassigned=unassigned)
         found = engine.read(lambda conn: reviews.waiting(conn, wanted, limit=limit))
+        about = engine.read(lambda conn: plain_names(conn, [one.instance_id for one in found]))
         if machine is not None and not found:
             check_state(engine, machine)
     if in_json:
@@ -46,6 +48,7 @@ def list_(
         (
             "id",
             "machine",
+            "about",
             "question",
             "decisions",
             "open since (UTC)",
@@ -58,6 +61,7 @@ def list_(
             (
                 str(r.id),
                 r.machine,
+                about.get(r.instance_id, ""),
                 r.title,
                 ", ".join(r.decisions),
                 when(r.opened_at),

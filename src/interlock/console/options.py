@@ -72,6 +72,22 @@ def registry_of(apps: list[str] | None, config: Path | None = None) -> Registry:
     return installed(settings.apps).configured(settings.sections)
 
 
+def registry_here(database: str, apps: list[str] | None) -> Registry:
+    """The machines, with those of the demo where the database has it; the code alone where there is no database."""
+    from interlock.store import StoreError, open_store
+    from interlock.store.database import file_of
+
+    registry, where = registry_of(apps), address(database, apps)
+    file = file_of(parsed(where))
+    if file is not None and not file.exists():
+        return registry
+    try:
+        with open_store(where, wakeup="poll") as store:
+            return with_demo(store, registry)
+    except StoreError:
+        return registry
+
+
 @contextmanager
 def opened(database: str, apps: list[str] | None, config: Path | None = None) -> Iterator[Engine]:
     """An engine on an existing database with our schema; it creates nothing."""
@@ -94,13 +110,14 @@ def id_of(engine: Engine, kind: Named, given: str) -> UUID:
     return engine.read(lambda conn: short_ids.find(conn, kind, given))
 
 
-def check_state(engine: Engine, machine: str, state: str | None = None) -> None:
+def check_state(engine: Engine, machine: str | None, state: str | None = None) -> None:
     """Raise an error that names a machine or state that there is not, for a filter that found nothing."""
     from interlock.engine import InvalidData
 
-    states = engine.registry[machine].states
-    if state is not None and state not in states:
-        raise InvalidData(f"{machine} has no state {state!r}; there are: {', '.join(states)}")
+    of = [engine.registry[machine]] if machine is not None else list(engine.registry)
+    if state is not None and not any(state in one.states for one in of):
+        known = f"; there are: {', '.join(of[0].states)}" if machine is not None else "; see: interlock machine list"
+        raise InvalidData(f"{machine or 'no machine'} has {'no' if machine else 'a'} state {state!r}{known}")
 
 
 def json_object(given: str, option: str) -> dict[str, Any]:

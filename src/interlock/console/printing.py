@@ -29,21 +29,33 @@ Row = tuple[str, ...]
 _wide = False
 TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+WHOLE = re.compile(r"\d\d-\d\d \d\d:\d\d|[0-9a-f]{8}|[-+$]?[\d.,]+ ?%?")
+"""What is never cut: short times, short ids, and numbers."""
 SHORT_ID = 8
 """Characters of the end of an id, which commands accept in its place."""
-NARROWEST = 8
+NARROWEST = 6
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in shells."""
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Plain columns. In a terminal they fit its width, unless `--wide` was given; elsewhere nothing is cut."""
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool = False) -> None:
+    """Plain columns. In a terminal they fit its width, unless `--wide` was given; elsewhere nothing is cut.
+
+    With `wrap`, the last column goes on in further lines instead of being cut.
+    """
     from interlock.machine.drawing import columns
 
     names, shown = tuple(header), [tuple(map(clean, row)) for row in rows]
     if sys.stdout.isatty() and not _wide:
-        names, shown = fitted(names, shown, shutil.get_terminal_size().columns)
+        width = shutil.get_terminal_size().columns
+        if wrap:
+            shown = wrapped(names, shown, width)
+        narrow = fitted(names, shown, width)
+        if _width(*narrow) > width:
+            typer.echo(records(names, shown, width), nl=False)
+            return
+        names, shown = narrow
     typer.echo(columns(names, shown), nl=False)
 
 
@@ -54,21 +66,61 @@ def cut_nothing() -> None:
 
 
 def fitted(header: Row, rows: list[Row], width: int) -> tuple[Row, list[Row]]:
-    """The table, if it fits; else without empty columns, with short ids and times, and the longest cells cut."""
-    if not rows or _width(header, rows) <= width:
+    """The table, if it fits; else without empty columns, with short ids and times, names on lines, and long cells cut.
+
+    Ids, times and numbers are never cut, so that a table of many of them may still be too wide.
+    """
+    if _width(header, rows) <= width:
         return header, rows
-    full = [i for i in range(len(header)) if any(row[i] for row in rows)]
-    header, rows = tuple(header[i] for i in full), [tuple(_brief(row[i]) for i in full) for row in rows]
-    most = max(len(cell) for row in rows for cell in row)
-    while most > NARROWEST and _width(header, rows) > width:
+    full = [i for i in range(len(header)) if not rows or any(row[i] for row in rows)]
+    brief = [tuple(_brief(row[i]) for i in full) for row in rows]
+    names = tuple(header[i] for i in full)
+    header, rows = names, brief
+    most = max((len(cell) for row in brief for cell in row), default=NARROWEST)
+    while _width(header, rows) > width and most >= NARROWEST:
+        # Never below the longest word of its name, which the column has anyway.
+        least = [max(most, *map(len, name.split()), 0) for name in names]
+        rows = [tuple(_cut(cell, n) for cell, n in zip(row, least, strict=True)) for row in brief]
+        header = tuple(_lines(name, max((len(row[i]) for row in rows), default=0)) for i, name in enumerate(names))
         most -= 1
-        # Never below the width of its name, which the column has anyway.
-        rows = [tuple(_cut(cell, max(most, len(name))) for name, cell in zip(header, row, strict=True)) for row in rows]
     return header, rows
 
 
+def wrapped(header: Row, rows: list[Row], width: int) -> list[Row]:
+    """The rows with their last cell on as many lines as it needs."""
+    import textwrap
+
+    before = sum(max(len(row[i]) for row in [header, *rows]) + 2 for i in range(len(header) - 1))
+    empty = ("",) * (len(header) - 1)
+    made: list[Row] = []
+    for row in rows:
+        first, *more = textwrap.wrap(row[-1], max(width - before, 20)) or [""]
+        made += [(*row[:-1], first), *((*empty, line) for line in more)]
+    return made
+
+
+def records(header: Row, rows: list[Row], width: int) -> str:
+    """The rows below each other, for a terminal that is too narrow for a table."""
+    room = max(map(len, header))
+
+    def lines(row: Row) -> str:
+        known = [(name, _brief(cell)) for name, cell in zip(header, row, strict=True) if cell]
+        return "".join(f"{_cut(f'{name:<{room}}  {cell}', width)}\n" for name, cell in known)
+
+    return "\n".join(map(lines, rows))
+
+
+def _lines(name: str, width: int) -> str:
+    """The name of a column on as many lines as its width needs."""
+    import textwrap
+
+    return "\n".join(textwrap.wrap(name, max(width, *map(len, name.split())), break_on_hyphens=False)) if name else ""
+
+
 def _cut(cell: str, width: int) -> str:
-    return cell if len(cell) <= width else f"{cell[: width - 1].rstrip('…')}…"
+    if len(cell) <= width or WHOLE.fullmatch(cell):
+        return cell
+    return f"{cell[: width - 1].rstrip('…')}…"
 
 
 def _brief(cell: str) -> str:
@@ -79,7 +131,9 @@ def _brief(cell: str) -> str:
 
 
 def _width(header: Row, rows: list[Row]) -> int:
-    return sum(max(len(row[i]) for row in [header, *rows]) + 2 for i in range(len(header))) - 2
+    """The width of the table; names may stand on several lines."""
+    named = [max(map(len, name.split("\n"))) for name in header]
+    return sum(max(n, *(len(row[i]) for row in rows), 0) + 2 for i, n in enumerate(named)) - 2
 
 
 def clean(text: str) -> str:

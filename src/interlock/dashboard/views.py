@@ -18,7 +18,7 @@ from interlock.machine import Registry
 from interlock.store import StoreError
 
 log = logging.getLogger("interlock.dashboard")
-NAMES = ("title", "name", "subject", "company", "item", "content", "url", "file", "prompt")
+NAMES = ("title", "name", "subject", "company", "item", "content", "filename", "url", "file", "prompt")
 SHORT = 80
 
 
@@ -66,7 +66,7 @@ class View:
             value = instance.shown_data.get(name)
             if isinstance(value, str) and 0 < len(value) <= SHORT and value.isprintable():
                 return secrets.hide(value)
-        return instance.key or f"{instance.machine} {str(instance.id)[-8:]}"
+        return instance.key or unnamed(instance)
 
     def key(self, instance: Instance) -> str:
         """The business key as lists show it; empty where it says nothing to people, such as a hash."""
@@ -108,6 +108,11 @@ class View:
         return found
 
 
+def unnamed(instance: Instance) -> str:
+    """The title of an instance that only its id names."""
+    return f"{instance.machine} {str(instance.id)[-8:]}"
+
+
 def facts(values: Mapping[str, Any], before: str = "") -> list[tuple[str, str, float | None]]:
     """Flatten nested values into rows."""
     rows: list[tuple[str, str, float | None]] = []
@@ -127,7 +132,7 @@ class ErasedView(View):
     """The view of an instance whose data was erased, which an application's view would expect."""
 
     def title(self, instance: Instance) -> str:
-        return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, erased"
+        return f"{instance.key or unnamed(instance)}, erased"
 
     def summary(self, review: OpenReview, instance: Instance) -> str:
         return "Its data was erased"
@@ -141,7 +146,7 @@ class UnreadableView(View):
     """The view of an instance whose data cannot be read, which an application's view would expect."""
 
     def title(self, instance: Instance) -> str:
-        return f"{instance.key or f'{instance.machine} {str(instance.id)[-8:]}'}, unreadable"
+        return f"{instance.key or unnamed(instance)}, unreadable"
 
 
 PLAIN, ERASED, UNREADABLE = View(), ErasedView(), UnreadableView()
@@ -168,6 +173,9 @@ class SafeView(View):
 
     def review_page(self, review: OpenReview, instance: Instance) -> str:
         return str(self._try(instance, "review_page", review, instance))
+
+    def leads(self, review: OpenReview, instance: Instance) -> Mapping[str, str]:
+        return dict(self._try(instance, "leads", review, instance))
 
     def preview_style(self, artifact: str) -> tuple[str, str]:
         return self.own.preview_style(artifact)

@@ -64,10 +64,13 @@ def as_table(machine: Machine, version: int = 1) -> str:
 
 
 def columns(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows under a header, in columns as wide as they need."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    """Rows under a header, in columns as wide as they need. A name of a column may have several lines."""
+    parts = [name.split("\n") for name in header]
+    tall = max(map(len, parts), default=1)
+    heads = [tuple(part[n - tall + len(part)] if n >= tall - len(part) else "" for part in parts) for n in range(tall)]
+    widths = [max(len(row[i]) for row in [*heads, *rows]) for i in range(len(header))]
 
     def line(row: tuple[str, ...]) -> str:
         return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
-    return "\n".join([line(header), line(tuple("-" * width for width in widths)), *map(line, rows)]) + "\n"
+    return "\n".join([*map(line, heads), line(tuple("-" * width for width in widths)), *map(line, rows)]) + "\n"

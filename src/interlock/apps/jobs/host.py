@@ -11,7 +11,7 @@ from interlock.machine import HostCheck
 
 
 def checks(settings: JobsSettings) -> list[HostCheck]:
-    return [_browser(settings), _documents()]
+    return [_browser(settings), _documents(), _keys(settings)]
 
 
 def _browser(settings: JobsSettings) -> HostCheck:
@@ -28,3 +28,14 @@ def _documents() -> HostCheck:
     if find_spec("typst") is not None:
         return HostCheck("jobs: documents", "Typst is installed with its fonts")
     return HostCheck("jobs: documents", "not installed; no resume or letter is made", "pip install 'interlock[jobs]'")
+
+
+def _keys(settings: JobsSettings) -> HostCheck:
+    named = [*settings.autoapply.keys, *settings.api_keys]
+    if named:
+        return HostCheck("jobs: keys", ", ".join(named))
+    return HostCheck(
+        "jobs: keys",
+        "none; boards that want an employer's key get their applications by hand",
+        "set [jobs.autoapply.keys.NAME] with the key that an employer gave you",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from importlib.util import find_spec
 
@@ -14,7 +15,7 @@ from interlock.machine import HostCheck
 def checks(_: SessionSettings) -> list[HostCheck]:
     program, confinement = claude_program(), detect()
     return [
-        HostCheck("sessions: Claude Code", f"found {program}")
+        HostCheck("sessions: Claude Code", f"found {program}; {_key()}")
         if program
         else HostCheck(
             "sessions: Claude Code",
@@ -39,3 +40,7 @@ def checks(_: SessionSettings) -> list[HostCheck]:
         if shutil.which("git")
         else HostCheck("sessions: git", "not found; no session can start", "install git"),
     ]
+
+
+def _key() -> str:
+    return f"ANTHROPIC_API_KEY is {'set' if os.environ.get('ANTHROPIC_API_KEY') else 'not set'}"

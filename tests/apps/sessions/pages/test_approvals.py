@@ -105,6 +105,7 @@ def test_viewers_and_other_workspaces_cannot_answer(pages: Pages) -> None:
 def test_the_inbox_shows_the_call_and_leads_to_the_conversation(pages: Pages) -> None:
     with asking(pages) as (made, _):
         text = unescape(pages.get("/ui/reviews"))
-        assert "May the agent use" in text
+        assert "May the agent use execute_bash? rm -rf" in text
+        assert "the agent makes this call once and continues" in text
         assert "rm -rf build && git status --short" in text
         assert f"{ROOT}/{made}" in pages.get(f"/ui/instances/{made}")
