@@ -19,7 +19,8 @@ NAMED = set(re.findall(r"`(interlock(?:\.[a-z_]+)*)(?:\.[A-Z]\w+)?[`:]", PAGE)) 
 
 WHOLE = {
     *("interlock", "interlock.machine", "interlock.engine", "interlock.worker", "interlock.demo"),
-    *("interlock.console.options", "interlock.console.printing", "interlock.dashboard.formatting"),
+    *("interlock.console.options", "interlock.console.printing", "interlock.console.working"),
+    "interlock.dashboard.formatting",
 }
 """Modules that are public as they are."""
 OURS = set(re.findall(r"`(interlock[a-z_.]+)`", PAGE.split("### What only our own applications use")[1]))

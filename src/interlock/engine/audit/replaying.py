@@ -83,10 +83,11 @@ def history(conn: sa.Connection, instance_id: UUID, *, after: int = 0, limit: in
     rows = conn.execute(
         sa.select(H).where(H.c.instance_id == instance_id, H.c.seq > after).order_by(H.c.seq).limit(limit)
     )
-    return [_row(r) for r in rows]
+    return [read_row(r) for r in rows]
 
 
-def _row(r: sa.Row[Any]) -> Row:
+def read_row(r: sa.Row[Any]) -> Row:
+    """The row of the table as a value."""
     return Row(
         r.pos,
         r.instance_id,

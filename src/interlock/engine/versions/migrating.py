@@ -20,12 +20,11 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine.audit.replaying import Row
+from interlock.engine.audit.replaying import Row, read_row
 from interlock.engine.engine import Engine
 from interlock.engine.errors import InvalidData, NotFound
 from interlock.engine.instance import Instance
 from interlock.engine.unit import Unit, load
-from interlock.engine.values import readable
 from interlock.engine.versions import instance_move
 from interlock.engine.versions.adapting import Route, Unfit, Version, adapt, review_changes, reviews_of, versions
 from interlock.engine.versions.batches import Progress, Report, lock_batch, run_batches, try_one
@@ -281,24 +280,8 @@ class _Chosen:
         if not ids:
             return {}
         query = sa.select(H).where(H.c.instance_id.in_(ids), H.c.kind == instance_move.KIND).order_by(H.c.seq)
-        found = {row.instance_id: _row(row) for row in conn.execute(query)}
+        found = {row.instance_id: read_row(row) for row in conn.execute(query)}
         return {i: row for i, row in found.items() if row.at >= self.since and not row.payload.get("back")}
-
-
-def _row(r: sa.Row[Any]) -> Row:
-    return Row(
-        r.pos,
-        r.instance_id,
-        r.seq,
-        r.kind,
-        r.from_state,
-        r.to_state,
-        r.event,
-        r.actor,
-        r.at,
-        readable(r.payload) if r.payload else {},
-        r.payload is None and r.digest is not None,
-    )
 
 
 def _undo_some(

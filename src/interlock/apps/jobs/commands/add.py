@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlock.apps.jobs.commands.database import Workspace, finder, hint_of_worker, items, settings_of, wait
+from interlock.apps.jobs.commands.database import Workspace, finder, settings_of, wait
 from interlock.console.options import DEFAULT_DATABASE, App, Config, Database
 from interlock.console.printing import Json, as_json, clean, login
+from interlock.console.working import hint_of_worker, in_order
 
 if TYPE_CHECKING:
     from interlock.engine import Instance
@@ -63,7 +64,7 @@ def add(
         if waits:
             [item] = wait(engine, machines[taken], [item.id], [found.url], list(stages[taken]), quiet=in_json)
         else:
-            [item] = engine.read(lambda conn: items(conn, machines[taken], [added.item.id]))
+            [item] = engine.read(lambda conn: in_order(conn, machines[taken], [added.item.id]))
         if in_json:
             as_json({"id": str(item.id), "kind": taken, "reason": reason, "new": added.new, **_result(item)})
         else:
