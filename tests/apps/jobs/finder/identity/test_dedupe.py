@@ -79,6 +79,29 @@ def test_what_may_be_another_opening_is_not_linked(other: dict[str, object]) -> 
     assert linked(posting("a", requisition_id="R-1"), posting("b", **other)) == [["a"], ["b"]]
 
 
+@pytest.mark.parametrize(
+    ("models", "spots", "linked_as"),
+    [
+        (("remote", "remote"), ("Remote - US", "Portland, OR"), "us"),
+        (("remote", "unknown"), ("Portland, OR; Kiel, Germany", "Germany"), "de"),
+        (("remote", "remote"), ("Portland, OR", "Austin, TX"), None),
+        (("remote", "remote"), ("Remote - US", "Kiel, Germany"), None),
+        (("remote", "remote"), ("Remote", "Portland, OR"), None),
+        (("onsite", "onsite"), ("Germany", "Kiel, Germany"), None),
+        (("unknown", "unknown"), ("Germany", "Kiel, Germany"), None),
+    ],
+)
+def test_remote_work_in_a_country_is_that_of_its_cities(
+    models: tuple[str, str], spots: tuple[str, str], linked_as: str | None
+) -> None:
+    seen = [
+        posting(key, workplace=model, locations=places([spot]))
+        for key, model, spot in zip("ab", models, spots, strict=True)
+    ]
+    links = [link.evidence for one in openings(seen) for link in one.links]
+    assert links == ([f"texts 1.00 alike, in {linked_as}"] if linked_as else [])
+
+
 def test_a_copy_with_the_companys_own_description_around_it_is_linked() -> None:
     about = " ".join(f"We have built ship number {n} of class {n * 3} since the year {1900 + n}." for n in range(25))
     short, long = posting("a", requisition_id="JR-1"), posting("b", ats="workday", requisition_id="REF9")

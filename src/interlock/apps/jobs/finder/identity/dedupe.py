@@ -19,7 +19,7 @@ from typing import Literal
 
 from interlock.apps.jobs.finder.identity.keys import bounded, word_set, words
 from interlock.apps.jobs.finder.identity.urls import url_key
-from interlock.apps.jobs.finder.postings.posting import Posting
+from interlock.apps.jobs.finder.postings.posting import Location, Posting, Workplace
 
 ALIKE = 0.85
 """The share of common word sequences from which two texts are one. The same role in another city had 0.77 in a trial,
@@ -37,6 +37,7 @@ COLLECTIONS = frozenset({"feed", "api"})
 """Kinds that may collect many companies' postings: their company names are too loose for the rule by text."""
 RANKS = {"jsonld": 1, "html": 2, "api": 3, "feed": 4}
 """The order in which sightings are preferred; an applicant tracking system is the employer's own and comes first."""
+REMOTE = ({Workplace.REMOTE}, {Workplace.REMOTE, Workplace.UNKNOWN})
 Rule = Literal["requisition", "apply_url", "text"]
 Sketch = tuple[int, ...]
 
@@ -163,12 +164,32 @@ def _same(block: tuple[str, ...], first: Posting, second: Posting, sketches: dic
     numbers = {
         one.requisition_id.casefold() for one in (first, second) if one.requisition_id and first.ats == second.ats
     }
-    places = {one.key for one in first.locations} & {one.key for one in second.locations}
-    if len(numbers) > 1 or not places:
+    place = _common_place(first, second)
+    if len(numbers) > 1 or place is None:
         return None
     texts = [_sketch(one, sketches) for one in (first, second)]
     alike = max(similarity(*texts), contained(*texts))
-    return f"texts {alike:.2f} alike, in {sorted(places)[0]}" if alike >= ALIKE else None
+    return f"texts {alike:.2f} alike, in {place}" if alike >= ALIKE else None
+
+
+def _common_place(first: Posting, second: Posting) -> str | None:
+    """A place of both. Of remote work, a country has its cities: "Remote - US", where another board names an office."""
+    same = {one.key for one in first.locations} & {one.key for one in second.locations}
+    if same:
+        return min(same)
+    if {first.workplace, second.workplace} not in REMOTE:
+        return None
+    countries = (
+        one.country
+        for one in first.locations
+        for other in second.locations
+        if one.country == other.country and (_is_country(one) or _is_country(other))
+    )
+    return min((one.lower() for one in countries if one), default=None)
+
+
+def _is_country(place: Location) -> bool:
+    return place.country is not None and not place.city and not place.region
 
 
 def _sketch(posting: Posting, sketches: dict[str, Sketch]) -> Sketch:
