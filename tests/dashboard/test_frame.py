@@ -197,5 +197,5 @@ def test_scopes_are_shown_with_their_meaning_where_tokens_are_made(sqlite_url: s
     letters = Registry([Application("letters", scopes=[Scope("post", "send letters")])])
     with open_store(sqlite_url, durability="normal") as store, open_api(store, applications=[letters]) as api:
         page = Site(api).get("/ui/settings").text
-    assert 'value="post">post<span class="small muted">send letters</span>' in page
+    assert 'value="post"><span class="mono">post</span> <span class="small muted">send letters</span>' in page
     assert "create instances</span>" in page

@@ -48,6 +48,9 @@ window.crawler = (() => {
       if (!seen(menu)) continue
       menu.open = true
       const panel = menu.querySelector('.panel')
+      // A bar at the bottom of the window is not moved up by scrolling, so its menus open upwards.
+      const low = menu.closest('.bar') && panel.getBoundingClientRect().bottom > innerHeight + 1
+      if (low) found.push(`menu “${words(menu.querySelector('summary'))}” is below the window`)
       panel.scrollIntoView({ block: 'nearest', inline: 'nearest' })
       const box = panel.getBoundingClientRect()
       const said = `menu “${words(menu.querySelector('summary'))}”`

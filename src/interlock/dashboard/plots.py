@@ -94,10 +94,10 @@ def plot(points: Sequence[Point], span: Span, kind: str, what: str) -> Plot:
     )
 
 
-def daily(days: Sequence[tuple[Micros, int]], what: str, show: Callable[[int], str]) -> Plot:
-    """A bar a day, oldest first; `show` formats values, and `what` says what they are."""
+def daily(days: Sequence[tuple[Micros, int]], what: str, show: Callable[[int], str], *, top: int) -> Plot:
+    """A bar a day, oldest first; `show` formats values, `what` says what they are, and `top` ends an empty plot."""
     span = Span(f"{len(days)}d", f"{len(days)} days", timedelta(days=len(days)), "day")
-    highest = max((n for _, n in days), default=0)
+    highest = max((n for _, n in days), default=0) or top
     step = tick_step(highest)
     top = step * max(1, -(-highest // step))
     bars = []

@@ -10,6 +10,7 @@ from interlock.ai.calls import Ended, Question, note
 from interlock.config import AiSettings
 from interlock.dashboard import plots
 from interlock.dashboard.formatting import dollars
+from interlock.dashboard.pages.costs import DOLLAR
 from interlock.machine import Application
 from interlock.watch import costs
 from tests.support.api import order
@@ -94,8 +95,9 @@ def test_dollars_are_shown_with_the_digits_that_matter() -> None:
 
 def test_a_bar_a_day_has_its_amount_and_an_empty_month_an_axis() -> None:
     days = [(n * costs.DAY, n * CENT) for n in range(10)]
-    plot = plots.daily(days, "spent", dollars)
+    plot = plots.daily(days, "spent", dollars, top=DOLLAR)
     assert (len(plot.bars), plot.sentence) == (10, "$0.4500 spent in 10 days")
     assert (plot.bars[9].height, plot.bars[9].title) == (90.0, "Sat 10 Jan: $0.0900 spent")
     assert (plot.bars[0].height, plot.ticks[0], plot.ticks[-1]) == (0.0, "$0.1000", "$0.00")
-    assert plots.daily([(0, 0)], "spent", dollars).ticks[-1] == "$0.00"
+    nothing = plots.daily([(0, 0)], "spent", dollars, top=DOLLAR)
+    assert (nothing.ticks[0], nothing.ticks[-1]) == ("$1.00", "$0.00")

@@ -20,6 +20,8 @@ from interlock.watch import costs
 from interlock.watch.costs import SUMS, DayCost
 
 router = APIRouter(include_in_schema=False)
+DOLLAR = 1_000_000_000
+"""In billionths, as costs are counted."""
 WINDOWS = {
     name: plots.Span(name, f"{days} days", timedelta(days=days), "day")
     for name, days in (("7d", 7), ("30d", 30), ("90d", 90))
@@ -65,7 +67,7 @@ async def show_costs(v: Reader, chosen: Annotated[str, Query(alias="span", max_l
         window=window,
         windows=WINDOWS.values(),
         budgets=budgets,
-        plot=plots.daily([(day, _total(rows)) for day, rows in by_day.items()], "spent", dollars),
+        plot=plots.daily([(day, _total(rows)) for day, rows in by_day.items()], "spent", dollars, top=DOLLAR),
         today=_total(one for one in every if one.day == today),
         month=_total(one for one in every if one.day >= month),
         month_name=f"{moment(month):%B}",

@@ -129,7 +129,7 @@ async def _names(v: Visitor, waiting: list[OpenReview]) -> dict[str, tuple[str, 
 
 
 def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> list[OpenReview]:
-    """Other identical reviews without a form, which can be decided together."""
+    """Reviews that ask the same question and have no form, which can be decided together."""
     if chosen is None or chosen.form or chosen.status != "open" or chosen.settles:
         return []
     return [
@@ -249,7 +249,7 @@ async def snooze(request: Request, id: UUID) -> Response:
 
 @router.post("/ui/reviews/together")
 async def together(request: Request) -> Response:
-    """Decide several identical reviews."""
+    """Decide several reviews that ask the same question."""
     form = await posted(request)
     v, decision = form.v, form["decision"]
     ids = form.many.get("review", [])[:SHOWN]
