@@ -40,13 +40,13 @@ DEFAULT_DATABASE = ""
 """Not given on the command line: the configuration decides."""
 
 
-def address(database: str, apps: list[str] | None = None) -> str:
-    """The address of the database."""
+def address(database: str, apps: list[str] | None = None, config: Path | None = None) -> str:
+    """The address of the database: that of the command line, else that of the configuration."""
     if database:
         return database
     from interlock.config import load
 
-    return load(apps=apps or ()).database_url
+    return load(config, apps=apps or ()).database_url
 
 
 def parsed(where: str) -> URL:
@@ -94,7 +94,7 @@ def opened(database: str, apps: list[str] | None, config: Path | None = None) ->
     from interlock.engine import Engine
     from interlock.engine.audit import signing
 
-    with store_of(database, apps) as store:
+    with store_of(database, apps, config) as store:
         registry = with_demo(store, registry_of(apps, config))
         settings = audit_settings(database, config, apps)
         engine = Engine(store, registry, migrate_schema=False, register=False, audit_keys=signing.find(settings))
@@ -149,12 +149,12 @@ def audit_keys(database: str, config: Path | None = None, apps: list[str] | None
 
 
 @contextmanager
-def store_of(database: str, apps: list[str] | None = None) -> Iterator[Store]:
+def store_of(database: str, apps: list[str] | None = None, config: Path | None = None) -> Iterator[Store]:
     """An existing database."""
     from interlock.store import StoreError, open_store
     from interlock.store.database import file_of
 
-    where = address(database, apps)
+    where = address(database, apps, config)
     file = file_of(parsed(where))
     if file is not None and not file.exists():
         raise StoreError(

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import typer
 
-from interlock.console.options import parsed, registry_of, with_demo
+from interlock.console.options import parsed, with_demo
 from interlock.console.printing import bars, short
 
 if TYPE_CHECKING:
@@ -26,15 +26,17 @@ def working_engine(database: str, apps: list[str] | None, settings: Settings) ->
     """An engine that can also do the work; creates a missing database."""
     from interlock import ai
     from interlock.engine import Engine
+    from interlock.machine import installed
     from interlock.store import migrate, open_store
 
     where = database or settings.database_url
     parsed(where)
     with open_store(where) as store:
         migrate.upgrade(store)
-        engine = Engine(store, with_demo(store, registry_of(apps)))
+        registry = installed([*settings.apps, *(apps or ())]).configured(settings.sections)
+        engine = Engine(store, with_demo(store, registry))
         ai.configure(engine, settings.ai)
-        engine.core.settings |= settings.sections
+        engine.core.settings |= {"data": settings.data, **settings.sections}
         yield engine
 
 
