@@ -102,6 +102,7 @@ CHECKS = {
     "stopped": "everything was paused",
     "one_live": "an application is under way",
     "claimed": "somebody else is applying",
+    "claimable": "its job was rejected or expired",
     "declined": "you withdrew it before",
     "seeker_day": "your limit of the day",
     "rule_day": "the rule's limit of the day",
