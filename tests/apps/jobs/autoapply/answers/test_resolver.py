@@ -105,6 +105,8 @@ UNKNOWN: list[tuple[str, str, tuple[str, ...]]] = [
     ("Are you pursuing a master's degree?", "bool", ()),
     ("What degree of autonomy do you like?", "text", ()),
     ("Name of your manager", "text", ()),
+    ("Phone number of your last employer", "text", ()),
+    ("First name of your mother", "text", ()),
     ("When can you start?", "date", ()),
     ("Are you willing to relocate?", "bool", ()),
     ("Are you located in Seattle or able to commute?", "bool", ()),
@@ -179,6 +181,12 @@ def test_yes_for_a_field_does_not_answer_a_question_that_is_turned_round() -> No
 
 
 SENSITIVE = [
+    "Current CTC",
+    "Last drawn salary",
+    "What are you currently earning?",
+    "How much do you make today?",
+    "Do you agree to receive marketing emails?",
+    "May we keep your data for 12 months?",
     "Gender",
     "Geschlecht",
     "Race / ethnicity",
