@@ -79,6 +79,10 @@ def _gh(label: str, name: str, kind: str, values: list[dict[str, Any]], required
     return {"label": label, "required": required, "fields": [{"name": name, "type": kind, "values": values}]}
 
 
+def _ashby(path: str, kind: str, title: str) -> dict[str, Any]:
+    return {"isRequired": False, "field": {"path": path, "type": kind, "title": title}}
+
+
 TWO = {"first_name": "Robin", "last_name": "Vale", "email": EMAIL}
 SYSTEMS: dict[str, Played] = {
     "greenhouse": Played(
@@ -147,6 +151,15 @@ SYSTEMS: dict[str, Played] = {
                                             "selectableValues": [{"label": "Core", "value": "t-1"}],
                                         },
                                     },
+                                    {
+                                        "isRequired": False,
+                                        "field": {"path": "why", "type": "RichText", "title": "Why?"},
+                                    },
+                                    {
+                                        "isRequired": False,
+                                        "field": {"path": "at", "type": "Location", "title": "Where?"},
+                                    },
+                                    _ashby("n", "Number", "Years?"),
                                 ]
                             }
                         ]
@@ -160,6 +173,9 @@ SYSTEMS: dict[str, Played] = {
             "_systemfield_resume": "resume.pdf",
             "relocate": False,
             "team": "Core",
+            "why": "Boats",
+            "at": "Portland, OR, United States",
+            "n": 8.0,
         },
     ),
     "smartrecruiters": Played(
@@ -390,7 +406,18 @@ def test_ashby_gets_the_fields_as_json_in_one_part(site: Site) -> None:
         {"path": "_systemfield_resume", "value": "file_1"},
         {"path": "relocate", "value": False},
         {"path": "team", "value": "t-1"},
+        {"path": "why", "value": {"type": "PlainText", "value": "Boats"}},
+        {"path": "at", "value": {"country": "United States", "city": "Portland", "region": "OR"}},
+        {"path": "n", "value": 8},
     ]
+
+
+def test_ashby_takes_whole_numbers(site: Site) -> None:
+    play(site, "ashby")
+    adapter = adapter_for(posting_on(site, "ashby"), settings_for(site))
+    asked = asyncio.run(adapter.form(posting_on(site, "ashby")))
+    form = filled(posting_on(site, "ashby"), asked, {**SYSTEMS["ashby"].answers, "n": 8.5})
+    assert [one.message for one in adapter.validate(form)] == ["Years? takes a whole number"]
 
 
 def test_smartrecruiters_gets_answers_by_id_and_the_consent(site: Site) -> None:

@@ -31,6 +31,8 @@ _ASHBY = {
     "File": "file",
     "Location": "text",
 }
+ASHBY_OBJECTS = ("RichText", "Location")
+"""Types whose value is an object; a question's source names them, so that the adapter can make it."""
 _WORKABLE = {
     "string": "text",
     "free_text": "long",
@@ -184,11 +186,12 @@ def _ashby(row: Row) -> list[Question]:
     parts = row.rows("fields") or [one for part in row.rows("sections") for one in part.rows("fields")]
     found = []
     for one in parts:
-        key, kind = one.ident("field.path") or one.ident("field.id"), _ASHBY.get(str(one.get("field.type")))
-        if key and kind:
+        key, given = one.ident("field.path") or one.ident("field.id"), str(one.get("field.type"))
+        if key and (kind := _ASHBY.get(given)):
             options, ids = _options(one.rows("field.selectableValues"), "label", "value")
+            source = f"form.{given}" if given in ASHBY_OBJECTS else "form"
             found.append(
-                _question(key, one.text("field.title", LABEL), kind, one.flag("isRequired"), options, ids, "form")
+                _question(key, one.text("field.title", LABEL), kind, one.flag("isRequired"), options, ids, source)
             )
     return found
 

@@ -12,6 +12,7 @@ from interlock.apps.jobs.autoapply.submission.judging import accepted, json_of, 
 from interlock.apps.jobs.autoapply.submission.multipart import FormFile, encode
 from interlock.apps.jobs.autoapply.submission.systems.system import System, chosen, given, part
 from interlock.apps.jobs.autoapply.submission.values import Capabilities, FilledForm, Outcome, Problem, Rejected
+from interlock.apps.jobs.finder.geography.places import country_code
 from interlock.apps.jobs.finder.identity.addresses import Address
 from interlock.apps.jobs.finder.postings.posting import Question
 from interlock.apps.jobs.finder.sources.answer import Answer
@@ -35,6 +36,14 @@ class Ashby(System):
         result = found.get("results")
         form = result.get("applicationFormDefinition") if isinstance(result, dict) else None
         return form if isinstance(form, dict) else None
+
+    def validate(self, form: FilledForm) -> tuple[Problem, ...]:
+        broken = [
+            Problem(f"{question.label or question.key} takes a whole number", question.key)
+            for question, value in given(form)
+            if question.type == "number" and isinstance(value, float) and not value.is_integer()
+        ]
+        return (*super().validate(form), *broken)
 
     async def submit(self, form: FilledForm, key: str) -> Outcome:
         answers: list[dict[str, Any]] = []
@@ -70,6 +79,21 @@ def _value(question: Question, value: Any) -> Any:
     if question.options:
         ids = chosen(question, value)
         return ids if question.type == "multi" else ids[0]
-    if question.type in ("bool", "consent", "number"):
+    if question.type in ("bool", "consent"):
         return value
+    if question.type == "number":
+        return int(value)
+    if question.source == "form.RichText":
+        return {"type": "PlainText", "value": shown(value)}
+    if question.source == "form.Location":
+        return _location(shown(value) or "")
     return shown(value)
+
+
+def _location(text: str) -> dict[str, str]:
+    """A place as an object: "City, Region, Country", "City, Country" or a country."""
+    parts = [one for part in text.split(",") if (one := part.strip())]
+    if len(parts) == 1:
+        return {"country" if country_code(parts[0]) else "city": parts[0]}
+    found = {"country": parts[-1], "city": parts[0]}
+    return {**found, "region": ", ".join(parts[1:-1])} if len(parts) > 2 else found
