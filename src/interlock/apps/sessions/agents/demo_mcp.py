@@ -10,10 +10,11 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
 
 from interlock.apps.sessions.sandbox.files import ToolRefused
 
@@ -82,7 +83,7 @@ async def _client(spec: Mapping[str, Any]) -> AsyncIterator[Client]:
             yield client
     else:
         async with (
-            create_mcp_http_client(headers=headers) as http,
+            httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=SECONDS)) as http,
             Client(streamable_http_client(spec["url"], http_client=http)) as client,
         ):
             yield client
