@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from interlock.apps.jobs.finder.filtering import filter_posting
+from interlock.apps.jobs.finder.geography.places import places
 from interlock.apps.jobs.finder.matching import match_posting
 from interlock.apps.jobs.finder.postings.enriching import as_given, enriched
-from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Salary, Workplace
+from interlock.apps.jobs.finder.postings.posting import Evidence, Extraction, Method, Posting, Salary, Workplace
 from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.profiles.profile_file import parse_profile, sample
 from interlock.apps.jobs.finder.profiles.seeker import Seeker
@@ -63,6 +64,24 @@ def test_pay_that_a_source_states_in_words_is_read_and_read_again() -> None:
         assert (first.annual_min, first.annual_max, first.salary.quote) == (100_000, 120_000, "$100k-$120k")
         again = enriched(ReadPosting(as_given(first)))
         assert again.salary == first.salary, "also when the posting is filtered a second time"
+
+
+@pytest.mark.parametrize(
+    ("field", "model"), [("locations", "hybrid"), ("title", "hybrid"), ("workplaceType", "remote"), (None, "remote")]
+)
+def test_days_in_an_office_count_more_than_a_place_that_calls_the_work_remote(field: str | None, model: str) -> None:
+    evidence = {"workplace": Evidence(source="board", field=field, quote="Remote - US")} if field else {}
+    said = posting(
+        workplace=Workplace.REMOTE,
+        evidence=evidence,
+        locations=places(["Remote - US"]),
+        description_text=f"{TEXT} You spend three days a week in our office in Boston.",
+    )
+    found = enriched(ReadPosting(said))
+    assert (found.workplace, "workplace" in found.derived) == (model, model == "hybrid")
+    again = ReadPosting(as_given(found)).workplace
+    assert again is not None
+    assert again.value == model
 
 
 def test_what_the_source_says_itself_stays() -> None:

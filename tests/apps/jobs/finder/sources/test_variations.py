@@ -66,6 +66,25 @@ def test_a_place_says_how_somebody_works_where_no_field_does(
     assert (found.workplace, evidence.quote if evidence else None) == (model, quote)
 
 
+@pytest.mark.parametrize(
+    ("title", "model"),
+    [
+        ("Cook (Kiel/Hybrid)", "hybrid"),
+        ("Cook - Remote", "remote"),
+        ("Cook [Fully Remote], Nights", "remote"),
+        ("Cook, On-site", "onsite"),
+        ("Hybrid Cloud Cook", "unknown"),
+        ("Cook, Remote Sensing", "unknown"),
+        ("Cook for on-site catering", "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_a_title_says_it_where_it_stands_apart(title: str | None, model: str) -> None:
+    found = read("lever", text=title, workplaceType="unspecified", categories={"location": "Kiel"})
+    evidence = found.workplace_evidence
+    assert (found.workplace, evidence.source if evidence else None) == (model, None if model == "unknown" else "title")
+
+
 def test_levers_text_is_read_from_its_parts_and_from_plain_fields() -> None:
     parts = {"description": ..., "lists": [], "additional": ..., "additionalPlain": "Free soup.\nAnd rum."}
     found = read("lever", **parts, opening="<p>Aye.</p>", descriptionBody="<p>Stoke.</p>")

@@ -43,7 +43,7 @@ def enriched(read: ReadPosting) -> Posting:
         quote = (known.evidence.quote or "")[:LONGEST_QUOTE] or None
         evidence[field] = known.evidence.model_copy(update={"quote": quote})
 
-    if posting.workplace is Workplace.UNKNOWN and read.workplace is not None:
+    if (posting.workplace is Workplace.UNKNOWN or read.has_office_days) and read.workplace is not None:
         take("workplace", Workplace(read.workplace.value), read.workplace)
     if posting.seniority is Seniority.UNKNOWN and read.seniority is not None:
         level = read.seniority.value

@@ -27,6 +27,7 @@ from interlock.apps.jobs.finder.postings.posting import (
     Method,
     Posting,
     Seniority,
+    Workplace,
 )
 from interlock.apps.jobs.finder.postings.sponsorship import refusal_in
 from interlock.apps.jobs.finder.reading import Reading, Skill, Source, Value, read
@@ -53,6 +54,7 @@ LADDER = {
 """The steps of a career. Lead and staff are one step above senior."""
 _BY_TEXT_TOO = frozenset({"ml-ai", "security", "consulting", "clearance-required"})
 """Role types that are read beside or out of the text, even where the title names one."""
+_PLACE_FIELDS = frozenset({"locations", "location", "location.name", "title"})
 _EMPLOYMENT = {"full-time": "full_time", "part-time": "part_time"}
 Size = Literal["small", "medium", "large"]
 
@@ -109,7 +111,17 @@ class ReadPosting:
 
     @cached_property
     def workplace(self) -> Known | None:
+        if self.has_office_days:
+            return self._stated("workplace", Workplace.UNKNOWN, "workArrangement")
         return self._stated("workplace", self.posting.workplace, "workArrangement")
+
+    @cached_property
+    def has_office_days(self) -> bool:
+        """Whether the text names days in an office, and only a place or the title calls the work remote."""
+        evidence = self.posting.evidence.get("workplace")
+        if self.posting.workplace is not Workplace.REMOTE or evidence is None or evidence.field not in _PLACE_FIELDS:
+            return False
+        return self.reading.values["workArrangement"].rule.startswith("days ")
 
     @cached_property
     def seniority(self) -> Known | None:

@@ -7,6 +7,7 @@ any others; only their number proves nothing.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -59,6 +60,11 @@ READABLE = (
 )
 """Fields that are listed in `fields_missing` when they are unknown."""
 NOTHING = (Salary(), Sections())
+TITLE_MODEL = re.compile(
+    r"(?:[(\[/|,]|\s[-–—])\s*((?:fully |100% )?remote|hybrid|on-?site|in-office)\s*(?:[)\]/|,]|[-–—]\s|$)",  # noqa: RUF001
+    re.IGNORECASE,
+)
+"""A way to work that stands apart in a title, as in "Engineer (Remote)". "Hybrid Cloud Engineer" names none."""
 EVIDENCE: Mapping[Method, EvidenceSource] = {
     Method.API: "board",
     Method.JSONLD: "jsonld",
@@ -279,6 +285,9 @@ class Adapter(ABC):
         if unknown(known.get("workplace")):
             known["workplace"], said = model_of(known.get("locations", ()))
             proof["workplace"] = given("locations", said, EVIDENCE.get(self.method, "board"))
+            if said is None and (found := TITLE_MODEL.search(known.get("title", ""))):
+                known["workplace"] = workplace(found[1])
+                proof["workplace"] = given("title", known["title"], "title")
         draft = Posting(
             ats=self.kind,
             board=name,
