@@ -12,8 +12,9 @@ import re
 from interlock.apps.contracts.fields.extract.candidate import Candidate, RuleContext, candidate
 from interlock.apps.contracts.fields.extract.dates import ANOTHER, dated, ranked_candidates, signatures_begin
 from interlock.apps.contracts.fields.extract.opening import KINDS, opening
-from interlock.apps.contracts.fields.normalise.dates import find_dates
+from interlock.apps.contracts.fields.normalise.dates import as_date, find_dates
 
+_LATEST_BEGIN = 3 * 365
 _IN_EFFECT = re.compile(
     r"\b(?:effective|(?:enters?|come|comes|go|goes) into (?:force|effect)|takes? effect|in effect)\b"
     r"[^.;\"]{0,60}?\b(?:on|as of|of|from|at|date|day|beginning|this|the)?\b ?",
@@ -131,8 +132,15 @@ def effective_term(context: RuleContext) -> list[Candidate]:
         )
         # "to commence on November 4, 1998 (the "Production Period")" is not the agreement's own begin.
         score -= 0.8 if _PART.match(flat.text[dates[0].end : dates[0].end + 60]) else 0.0
+        score -= 0.8 if _far(context.known.get("agreement_date"), dates[0].value) else 0.0
         found.append(dated(flat, "effective_term", dates[0], score, begin=match.start()))
     return ranked_candidates([c for c in found if c and c.score >= 1.0])
+
+
+def _far(agreed: object, value: str) -> bool:
+    """Years after the agreement: the begin of something else, as of a rate or an option."""
+    day, begin = as_date(str(agreed or "")), as_date(value)
+    return day is not None and begin is not None and (begin - day).days > _LATEST_BEGIN
 
 
 def effective_same(context: RuleContext) -> list[Candidate]:

@@ -32,10 +32,13 @@ _LABEL = re.compile(
     r"LICENS(?:OR|EE)|Supplier|SUPPLIER|Buyer|BUYER|"
     r"Seller|SELLER|Customer|CUSTOMER|Distributor|DISTRIBUTOR|Shipper|SHIPPER|Transporter|TRANSPORTER|Provider|PROVIDER|Company|COMPANY|"
     r"Contractor|CONTRACTOR|Reseller|RESELLER|Sponsor|SPONSOR|Manufacturer|MANUFACTURER|Franchis(?:or|ee)|FRANCHIS(?:OR|EE)))"
-    r"(?: [Nn]ame| NAME)?(?: ?\([^)]{0,30}\))?\s?[:;]? |\"[A-Z][\w&. ]{1,30}\" (?:means|shall mean|is) )(?=[A-Z\d])"
+    r"(?: [Nn]ame| NAME)?(?: ?\([^)]{0,30}\))?\s?[:;]? |\"[A-Z][\w&. ]{1,30}\" (?:means|shall mean|is) )"
+    r"(?=[A-Z\d]|[a-z]{1,2}[A-Z\d]|[a-z]+\.com)"
 )
 _SEPARATES = frozenset({"between", "among", "by", "with", "from", "to", "through"})
-_JOINS = frozenset({"of", "for", "the", "de", "la", "du", "von", "van", "in", "&", "AND", "OF", "FOR", "THE"})
+_JOINS = frozenset(
+    {"of", "for", "the", "y", "e", "do", "de", "la", "du", "von", "van", "in", "&", "AND", "OF", "FOR", "THE"}
+)
 _NAME_WORD = re.compile(r"[(\"]?[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+[A-Z]|[a-z]\d|[a-z][\w-]*\.[a-z]{2,3}\b")
 _NO_PARTY_BEFORE = re.compile(
     r"\b(?:subsidiary|subsidiaries|division|affiliate|unit|parent|successor|successors|assignee|shareholders?|partner|member|manager|"
@@ -52,6 +55,8 @@ _KIND_OF_COMPANY = re.compile(
 )
 _POSTCODE = re.compile(r"\d[A-Z]{2},?")
 """The end of a British one: "Surrey KT10 9PN"."""
+_NUMBERED = re.compile(r"\d{5,8} (?:B\. ?C\.|Canada|Ontario|Alberta|Quebec|Manitoba|Nova Scotia) ", re.IGNORECASE)
+"""A Canadian company whose name is its number: "123456 Canada Inc."."""
 _HEADING_BEFORE = re.compile(r"(?:[A-Z]{4,} ){2,}(?=(?:[A-Z]\w*[a-z]\w* ){2})")
 """Words of a heading in capitals that run into a name that is not: "ADMINISTRATIVE MATTERS Foo Widgets Inc"."""
 _FULL_STOP = re.compile(r"(?:\)|\"|\b[a-z]{3,}|\d{5})\. (?=[A-Z])")
@@ -183,7 +188,9 @@ def party_label(context: RuleContext) -> list[Candidate]:
     for label in _LABEL.finditer(text):
         rest, cut = strip_connectors(text[label.end() : label.end() + 200])
         name = name_head(rest) if rest else None
-        if (name is None or not FORM.search(name)) and label["lettered"] is not None:
+        at = context.flat.raw_at(label.start())
+        heads_line = label.group().rstrip()[-1] in ":;" and context.flat.raw[max(at - 1, 0) : at] in ("", "\n")
+        if (name is None or not FORM.search(name)) and (label["lettered"] is not None or heads_line):
             name = _alone_in_line(context.flat, label.end() + cut)
         elif name is None or not FORM.search(name) or not is_name(name):
             continue
@@ -222,7 +229,7 @@ def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
             break
         if (
             written == "and"
-            or re.match(r"\D*+\d.*\d\d", written)
+            or (re.match(r"\D*+\d.*\d\d", written) and not _NUMBERED.match(text, low + word.start()))
             or _POSTCODE.fullmatch(written)
             or (not _NAME_WORD.match(written) and written not in _JOINS)
         ):
@@ -256,7 +263,8 @@ def _name_in(text: str, begin: int, end: int, first: bool) -> Named | None:
             m.end()
             for m in re.finditer(
                 r"[,;)]? (?:and|AND|And|(?<=[.,)] )&) (?:between |(?:\(?[ivx\d]{1,4}\) ?)?)(?=[A-Z\d\"a-z])|; |"
-                r"\b(?:together with|and its \w+,|sell through|agreements? with) (?=[A-Z])|"
+                r"\b(?:together with|and its \w+,|sell through|agreements? with|engages|retains|appoints) (?=[A-Z])|"
+                r"\bin fav(?:o|ou)r of(?: and for the benefit of)? (?=[A-Z])|"
                 r"(?<!\b[A-Z])(?<!\b[DMS][rst])(?<!\bMrs)\. (?=[A-Z])|: (?=[A-Z])|\b(?:between|among|by) (?=[A-Z])",
                 segment,
             )
@@ -315,7 +323,7 @@ def _next_name(context: RuleContext, start: int, end: int, sure: bool) -> int | 
         r"(?:\)[,;]?|[,;])? (?:and|AND|And|and its \w+,|(?<=[.,)] )&) (?=(?:\(?(?:[ivx]{1,4}|[a-h]|"
         r"\d)\) )?[\"(]?[A-Z\d]|"
         r"[a-z]{1,2}-?[A-Z])|; (?=[A-Z(])|\)[,;] (?=[A-Z])|[;:,] \(?(?:[ivx]{1,4}|[a-h]|"
-        r"\d)\) (?=[A-Z])"
+        r"\d)\) (?=[A-Z])|,? in fav(?:o|ou)r of(?: and for the benefit of)? (?=[A-Z])"
     )
     for match in pattern.finditer(text, start, end):
         rest, cut = strip_connectors(text[match.end() : end])

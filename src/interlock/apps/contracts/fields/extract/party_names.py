@@ -74,6 +74,7 @@ _OF_A_PLACE = re.compile(
 """Legal forms that a place may follow in a name: `Bank of Ireland`."""
 _CONNECTOR = re.compile(
     r"^(?:[\s,;:.\-]|and\b|AND\b|And\b|or\b|by\b|BY\b|between\b|BETWEEN\b|among\b|(?:[Tt]he )?undersigned\b|"
+    r"WHEREAS\b|Whereas\b|"
     r"\(?(?:[ivx]{1,4}|[a-h]|[A-H]|\d{1,2})[).](?= )|"
     r"on the (?:one|other)(?: hand| part| side)?|of the (?:one|other|first|second) part|"
     r"the following parties|parties|Part(?:y|ies) [AB12]\b|&)+",
