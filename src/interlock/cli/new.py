@@ -34,7 +34,7 @@ def new(
     written = sorted(_write(files("interlock.cli") / "skeleton", target, name))
     for path in written:
         typer.echo(f"wrote {path}")
-    typer.echo(f"next: cd {target} && pip install --editable . --group dev && pytest && interlock up --no-demo")
+    typer.echo(f"next: cd {target} && pip install --editable '.[dev]' && pytest && interlock up --no-demo")
 
 
 def _check(name: str) -> None:
