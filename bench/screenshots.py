@@ -35,8 +35,8 @@ WIDE = {
 SMALL = {"phone": "/ui/reviews?review={parcel}"}
 PATIENCE, SETTLED = 240.0, 40.0
 """Seconds until the demo must have something for every page, and seconds in which it goes on after that."""
-COLOURS = 128
-"""Colours of an image: pages have few, and its file is a third as large."""
+COLOURS = 256
+"""Colours of an image: pages have few, and its file is a third as large. Rare ones, as of badges, are kept."""
 
 
 async def main() -> None:
@@ -118,7 +118,9 @@ def _is_dark(shot: bytes) -> bool:
 
 
 def _keep(shot: bytes, path: Path) -> None:
-    image = Image.open(BytesIO(shot)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    image = (
+        Image.open(BytesIO(shot)).convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    )
     image.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1000:,.0f} kB")
 

@@ -191,11 +191,11 @@ def test_a_bulk_action_of_selected_instances_is_in_the_audit(site: Site) -> None
     fields = {"action": "pause", "id": [str(one) for one in some], "reason": "stocktaking"}
     csrf = site.form("/ui/settings", "/ui/theme")["csrf"]
     site.browser().post("/ui/bulk", data={"csrf": csrf, **fields})
-    [found] = actions_of(site, "selected.pause")
+    [found] = actions_of(site, "pause.selected")
     assert (found.target, found.details["done"], found.details["reason"]) == ("2 instances", 2, "stocktaking")
     assert sorted(found.details["instances"]) == sorted(map(str, some))
-    assert "selected pause" in site.get("/ui/audit").text
-    assert "2 instances" in site.get("/ui/audit?what=selected+pause").text
+    assert "pause selected" in site.get("/ui/audit").text
+    assert "2 instances" in site.get("/ui/audit?what=pause+selected").text
 
 
 def actions_of(site: Site, what: str) -> list[actions.Action]:

@@ -196,7 +196,7 @@ def _some(unit: Unit, form: Form, action: Action, ids: Sequence[UUID], arguments
         actions.record(
             unit,
             actor,
-            f"selected.{action.name}",
+            f"{action.name}.selected",
             f"{len(ids)} instances",
             workspace=place,
             details={**details, **arguments},

@@ -114,12 +114,12 @@ def title(posting: ReadPosting, seeker: Seeker) -> Share:
         common = core & own
         share = len(common) / len(core)
         if share > best:
-            best, near = share, " ".join(sorted(common))
+            best, near = share, ", ".join(sorted(common))
     roles = posting.roles
     if best < _BY_ROLE and roles is not None and seeker.fits_role(roles.value):
         return Share(_BY_ROLE, f"the role is wanted: {', '.join(sorted(roles.value))}", quote)
     if best:
-        return Share(best, f"{best:.0%} of the words of a wanted title: {near}", quote)
+        return Share(best, f"{near}: as wanted" if best == 1 else f"{best:.0%} of a wanted title: {near}", quote)
     if roles is None and not seeker.titles:
         return Share(None, "the title does not say what kind of role it is", quote)
     return Share(0.0, "unlike every wanted title and role type", quote)

@@ -323,6 +323,6 @@ def _tested(unit: Unit, claim: Claim, rows: list[dict[str, Any]], wants: bool) -
     if row is None or row.status != sources.PENDING_VALIDATION:
         return
     if wants:
-        sources.update(unit, source_id, status_reason=f"{row.confidence} confidence: somebody has to look at it")
+        sources.update(unit, source_id, status_reason=f"{row.confidence} confidence: a person has to confirm it")
     else:
         sources.enable(unit, source_id, "tested")
