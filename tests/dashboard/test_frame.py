@@ -199,3 +199,13 @@ def test_scopes_are_shown_with_their_meaning_where_tokens_are_made(sqlite_url: s
         page = Site(api).get("/ui/settings").text
     assert 'value="post"><span class="mono">post</span> <span class="small muted">send letters</span>' in page
     assert "create instances</span>" in page
+
+
+@pytest.mark.parametrize("path", ["/ui/instances/nope", "/ui/outbox/7", "/ui/bulk/<b>"])
+def test_an_address_that_is_none_is_a_page_that_is_not_there(site: Site, path: str) -> None:
+    page = site.get(path)
+    assert page.status_code == 404
+    assert "There is no such page: " in page.text
+    assert "is not an id." in page.text
+    assert "UUID" not in page.text
+    assert "<b>" not in page.text

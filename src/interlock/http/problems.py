@@ -204,6 +204,18 @@ def unexpected(request: Request, error: Exception) -> Refusal:
     return problem(500, "internal", "Internal error; the log has the details under this trace id.", trace=trace)
 
 
+WRONG = {"uuid": "an id", "int": "a whole number", "float": "a number", "bool": "true or false", "datetime": "a time"}
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """What is wrong with a part of a request. Only a value of the address is named: another may be a secret."""
+    kind, _, how = error["type"].partition("_")
+    given = error.get("input")
+    if kind in WRONG and how in {"parsing", "type"} and error["loc"][:1] in {("path",), ("query",)}:
+        return f"{str(given)[:60]!r} is not {WRONG[kind]}"
+    return str(error["msg"])
+
+
 ErrorPage = Callable[[Request, Problem], Awaitable[Response]]
 
 
@@ -221,9 +233,14 @@ def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
 
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        places = [  # without the rejected input, which may be a secret
-            Place(place=".".join(map(str, e["loc"])) or "body", message=e["msg"]) for e in error.errors()
-        ]
+        found = error.errors()
+        places = [Place(place=".".join(map(str, e["loc"])) or "body", message=_message(e)) for e in found]
+        if (
+            error_page is not None
+            and request.url.path.startswith("/ui")
+            and any(e["loc"][:1] == ("path",) for e in found)
+        ):
+            return await answered(request, problem(404, "not-found", f"there is no such page: {places[0].message}"))
         first = f"{places[0].place}: {places[0].message}" if places else "the request cannot be read"
         return await answered(request, problem(422, "invalid", first, errors=places))
 
