@@ -265,7 +265,6 @@ def test_instances_that_need_the_long_way(trial: Trial) -> None:
     assert _is_plain(trial, good)
     assert not _is_plain(trial, Result(claim, Go("shelf"), as_claimed=False))
     for change in (
-        {"wake": "work"},
         {"due_event": "late"},
         {"timer_at": 5},
         {"timer_no": 1},

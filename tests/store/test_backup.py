@@ -371,6 +371,7 @@ def as_of(file: Path, schema: str, known: dict[str, set[str]]) -> Path:
 def test_a_backup_of_an_older_schema_is_brought_to_this_one(place: Place, tmp_path: Path, kind: str) -> None:
     old, new, file = place("sqlite"), place(kind), tmp_path / "backup"
     filled(old)
+    old.write(lambda conn: conn.execute(sa.update(t.worker).values(in_place=0)))  # as a process of that schema
     write(old, file)
     scratch = place("sqlite")
     migrate.run_exclusively(scratch, lambda conn: migrate.bring(conn, to={"core": "0004"}))

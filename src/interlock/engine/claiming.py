@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from interlock.engine import error_details, failing, limits, moves, picking
+from uuid_utils.compat import uuid7
+
+from interlock.engine import claim_batches, error_details, failing, limits, moves, picking
 from interlock.engine.errors import InvalidData, is_item_error
 from interlock.engine.instance import POSITIONS, Instance, column_getter
 from interlock.engine.unit import Unit
 from interlock.machine import WORKER, Actor, Edge, Machine, Work
 from interlock.store import Micros, span
 
-WAKE, DUE, HOLDER, FENCE, SINCE = map(POSITIONS.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at"))
-assert (DUE, FENCE, SINCE) == (WAKE + 1, HOLDER + 1, HOLDER + 2), "a claim changes two runs of columns"
+WAKE, DUE, HOLDER, FENCE, SINCE, BY, UNTIL = map(
+    POSITIONS.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at", "taken_by", "taken_until")
+)
+assert (DUE, FENCE, SINCE, UNTIL) == (WAKE + 1, HOLDER + 1, HOLDER + 2, BY + 1), "a claim changes runs of columns"
 DATA, SEQ = POSITIONS["data"], POSITIONS["seq"]
 _state_of = column_getter("machine", "version", "state")
 
@@ -35,6 +40,8 @@ class Claim(NamedTuple):
     """How long the step was ready before the claim, unless a pick-up has recorded it already."""
     large_data_text: str | None = None
     """The data, if it is too large for the row."""
+    batch: UUID | None = None
+    """The batch that lists it, if it is a claim in place."""
 
     @property
     def instance(self) -> Instance:
@@ -74,6 +81,8 @@ def claim(
     others: list[int] = []
     taken: dict[Micros, list[UUID]] = {}
     now = unit.now
+    in_place = unit.core.claims_in_place and len(rows) >= claim_batches.SMALLEST
+    batch = uuid7() if in_place else None
     for number, row in enumerate(rows):
         machine, _, state, lease_only = plans[_state_of(row)]
         if lease_only is None or row[DATA] is None:
@@ -84,11 +93,16 @@ def claim(
         if until not in taken:
             taken[until] = []
         taken[until].append(row[0])
-        left = (*row[:WAKE], "lease", until, *row[DUE + 1 : HOLDER], worker, fence, now, *row[SINCE + 1 :])
+        if in_place:
+            left = (*row[:FENCE], fence, now, *row[SINCE + 1 : BY], worker, until, *row[UNTIL + 1 :])
+        else:
+            left = (*row[:WAKE], "lease", until, *row[DUE + 1 : HOLDER], worker, fence, now, *row[SINCE + 1 :])
         waited = now - since if since < now else 0
-        claims[number] = Claim(left, machine, work, state, worker, fence, until, waited)
+        claims[number] = Claim(left, machine, work, state, worker, fence, until, waited, None, batch)
     for until, ids in taken.items():  # now, so that the rest reads what is true
-        unit.lease_rows(ids, worker, until)
+        unit.lease_rows(ids, worker, until, in_place=in_place)
+    if batch is not None and taken:
+        claim_batches.write(unit, batch, worker, chain.from_iterable(taken.values()))
     if others:
         longer = _claim_with_rules(unit, [rows[n] for n in others], plans, worker)
         unit.flush()  # a claim carries the row as it is in the database

@@ -20,7 +20,7 @@ from interlock.engine.unit import Unit
 from interlock.machine import Window
 from interlock.store import Micros, span
 from interlock.store import tables as t
-from interlock.store.sql import upsert
+from interlock.store.sql import is_claimed, upsert
 
 if TYPE_CHECKING:
     from interlock.engine.engine import Engine
@@ -141,7 +141,10 @@ def _leases(unit: Unit, after: str | None, batch: int, removed: Counter[str]) ->
 
 def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
     """Remove workers that stopped or were lost a while ago and have no claims."""
-    working = sa.exists().where(picking.wake_is("lease"), I.c.holder == W.c.id)
+    working = sa.or_(
+        sa.exists().where(picking.wake_is("lease"), I.c.holder == W.c.id),
+        sa.exists().where(t.claim_batch.c.worker == W.c.id),
+    )
     ended = sa.and_(W.c.status.in_(("stopped", "lost")), W.c.until <= unit.now - span(WORKERS), ~working)
     files = unit.conn.execute(sa.select(W.c.lock_file).where(ended, W.c.lock_file.is_not(None)).limit(batch)).scalars()
     unit.after_commit += [partial(unit.core.store.remove_lock, path) for path in files]
@@ -150,7 +153,7 @@ def _workers(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bo
 
 def _progress(unit: Unit, after: object, batch: int, removed: Counter[str]) -> bool | None:
     """Remove the progress of handlers that have ended."""
-    worked_on = sa.exists().where(I.c.id == P.c.instance_id, I.c.holder.is_not(None))
+    worked_on = sa.exists().where(I.c.id == P.c.instance_id, is_claimed())
     return _some(unit, P, sa.and_(P.c.at <= unit.now - span(PROGRESS), ~worked_on), batch, removed)
 
 

@@ -55,6 +55,8 @@ class Core:
         """Where named leases are shown as well."""
         self.audit_keys: Keys | None = None
         """The keys that sign checkpoints and seal removals; None if this process has none."""
+        self.claims_in_place = False
+        """Whether every process that claims work knows claims in place. A worker finds out when it starts and beats."""
         self.current: dict[str, int] = {}
         self.served: dict[tuple[str, int], Machine] = {}
         self._probes: dict[frozenset[str], Probes] = {}

@@ -9,6 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import (
+    claim_batches,
     error_details,
     failing,
     finishing,
@@ -155,11 +156,12 @@ def lost_workers(unit: Unit, dead: Sequence[UUID], beats: Mapping[UUID, int] | N
     if not dead:
         return 0
     kind = claimed_by(dead)
+    unsettled = claim_batches.settle(unit, dead)
     taken = run_due(unit, kind)
     # Locked rows were skipped; the next round takes them.
     claimed = sa.select(sa.func.count()).select_from(I).where(picking.wake_is("lease"), I.c.holder.in_(dead))
     left = unit.conn.execute(claimed).scalar_one()
-    if left <= taken:
+    if left <= taken and not unsettled:
         unit.conn.execute(sa.update(t.worker).where(t.worker.c.id.in_(dead)).values(status="lost"))
     return taken
 
@@ -189,11 +191,12 @@ def _take_back(unit: Unit, instance: Instance) -> None:
 def next_due(conn: sa.Connection) -> Micros | None:
     """When something will be due next. A virtual clock jumps there."""
     moments = [
-        conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work'"))).scalar(),
+        conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake = 'work' AND taken_by IS NULL"))).scalar(),
         conn.execute(sa.select(sa.func.min(I.c.due_at)).where(sa.text("wake IN ('lease', 'resume')"))).scalar(),
         conn.execute(
             sa.select(sa.func.min(I.c.timer_at)).where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"))
         ).scalar(),
+        claim_batches.next_due(conn),
         unknown_effects.next_due(conn),
         questions.next_due(conn),
     ]
@@ -211,7 +214,7 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
         one.where(sa.text("timer_at IS NOT NULL AND paused_at IS NULL"), I.c.timer_at <= now).order_by(I.c.timer_at),
         one.where(sa.text("wake = 'blocked'")).order_by(I.c.blocked_on),
     )
-    if any(conn.execute(kind).first() is not None for kind in looks):
+    if any(conn.execute(kind).first() is not None for kind in looks) or claim_batches.anything_old(conn, now):
         return True
     return unknown_effects.anything_due(conn, now) or questions.anything_due(conn, now)
 
@@ -219,6 +222,7 @@ def anything_due(conn: sa.Connection, now: Micros) -> bool:
 def tick(unit: Unit) -> int:
     """One round of all due work."""
     done = 0
+    claim_batches.settle(unit)  # so that time limits find them
     for kind in DUE_KINDS:
         done += run_due(unit, kind)
         unit.flush()  # the next kind reads the database, and an instance may be due in two ways

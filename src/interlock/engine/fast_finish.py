@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from interlock.engine.finishing import Result
 
 USUAL: dict[str, Any] = {
-    "wake": "lease",
     "due_event": None,
     "timer_at": None,
     "timer_no": 0,
@@ -42,7 +41,6 @@ NEEDED = (
     "seq",
     "head",
     "fence",
-    "holder",
     "claimed_at",
     "entered_at",
     "updated_at",
@@ -55,7 +53,10 @@ _extras = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
 NO_EXTRAS = _extras(Go(""))
 """The extras of an outcome that has none. They are compared by identity: comparing values of the application may raise
 an error."""
-SETS = ("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "entered_at", "updated_at")
+SETS = (
+    *("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "taken_by"),
+    *("taken_until", "entered_at", "updated_at"),
+)
 UNTOUCHED = {
     *("machine", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
     *("paused_wake", "paused_due", "parent", "root", "depth", "trace_id", "created_at"),
@@ -89,7 +90,8 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         if not as_claimed or type(to) is not str or _unusual(row) != _usual:
             others.append(number)
             continue
-        instance, state, before, head, fence, holder, claimed, entered, updated, queue, key = _needed(row)
+        instance, state, before, head, fence, claimed, entered, updated, queue, key = _needed(row)
+        holder = claim.worker
         if holder is not worker:
             worker, ways = holder, {}
         place = claim.machine, state, to
@@ -118,8 +120,8 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         unit.history.append(
             (instance, seq, "moved", state, to, edge.on, who, at, text, digest, new, dwell, claim.waited)
         )
-        values = instance, to, state, seq, new, wake, now if wake else None, None, None, at, at
-        still = before, fence, holder
+        values = instance, to, state, seq, new, wake, now if wake else None, None, None, None, None, at, at
+        still = before, fence, claimed
         if not rests:
             unit.fast_moves.setdefault(SETS, []).append((*values, *still))
         elif frees_key and key is not None:

@@ -73,6 +73,9 @@ class Instance:
     entered_at: Micros = 0
     updated_at: Micros = 0
     finished_at: Micros | None = None
+    taken_by: UUID | None = None
+    taken_until: Micros | None = None
+    """Both are set in the row of a claim in place. In memory such a claim is a lease, as every other."""
     _data: dict[str, Any] | None = field(default=None, compare=False)
     data_is_large: bool = field(default=False, compare=False)
     """Whether the data is stored in `instance_data` instead of in the row."""
@@ -89,7 +92,14 @@ class Instance:
         """The instance of a row of the table."""
         made = cls(*row)
         made.loaded = row
+        made._show_lease()
         return made
+
+    def _show_lease(self) -> None:
+        """Show a claim in place as a lease. If the instance is changed, it is written as one."""
+        if self.taken_by is not None:
+            self.wake, self.due_at, self.holder = "lease", self.taken_until, self.taken_by
+            self.taken_by = self.taken_until = None
 
     @property
     def data(self) -> dict[str, Any]:
@@ -164,6 +174,7 @@ class Instance:
             fields = (*self.loaded, data, beside, text, False, waited, self.loaded)
         for name, value in zip(FIELDS, fields, strict=True):
             setattr(self, name, value)
+        self._show_lease()
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,17 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import claiming, due, error_details, last_resort, limits, questions, unknown_effects, workers
+from interlock.engine import (
+    claim_batches,
+    claiming,
+    due,
+    error_details,
+    last_resort,
+    limits,
+    questions,
+    unknown_effects,
+    workers,
+)
 from interlock.engine.claiming import Claim
 from interlock.engine.unit import Unit
 from interlock.store import StoreClosed, StoreError, span
@@ -45,6 +55,7 @@ def tick(engine: Engine) -> int:
         if must_raise(error):
             raise
         log.warning("due work failed as a batch (%s); trying one by one", error_summary(error))
+        engine.write(claim_batches.settle, name="tick")
         done = sum(_one_by_one(engine, kind) for kind in due.DUE_KINDS)
         done += engine.write(limits.free_blocked, name="tick")
     # In a transaction of its own: it waits for locks of instances, and must not keep others locked meanwhile.
@@ -68,6 +79,7 @@ def take_back(engine: Engine, dead: Sequence[UUID], beats: Mapping[UUID, int] | 
     if beats is not None:  # a worker that has sent a heartbeat since is not lost
         now = {worker.id: worker.beats for worker in engine.read(workers.alive)}
         dead = [one for one in dead if now.get(one) == beats.get(one)]
+    engine.write(lambda unit: claim_batches.settle(unit, dead), name="take_back")
     done = _one_by_one(engine, due.claimed_by(dead))
     return done + engine.write(lambda unit: due.lost_workers(unit, dead, beats), name="take_back")
 

@@ -15,7 +15,7 @@ from interlock.engine.instance import Instance
 from interlock.machine import LimitReached, Machine
 from interlock.store import Micros, moment, span
 from interlock.store import tables as t
-from interlock.store.sql import upsert
+from interlock.store.sql import is_claimed, upsert
 
 if TYPE_CHECKING:
     from interlock.engine.unit import Unit
@@ -202,7 +202,7 @@ def free_blocked(unit: Unit) -> int:
 
 def is_abandoned() -> sa.ColumnElement[bool]:
     """The condition that nobody works on the instance of a slot: code without the limit has moved it."""
-    worked_on = sa.exists().where(t.instance.c.id == t.limit_slot.c.instance_id, t.instance.c.holder.is_not(None))
+    worked_on = sa.exists().where(t.instance.c.id == t.limit_slot.c.instance_id, is_claimed())
     return ~worked_on
 
 

@@ -22,13 +22,13 @@ from interlock.engine import limits, values
 from interlock.engine.attempt import Attempt
 from interlock.engine.audit import chain, row_digests, vouching
 from interlock.engine.errors import NotFound
-from interlock.engine.instance import COLUMNS, Instance, all_fields, row_of
+from interlock.engine.instance import COLUMNS, POSITIONS, Instance, all_fields, row_of
 from interlock.engine.text import LARGE_DATA, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_INSTANCES, LOCK_INSTANCES, one_of
+from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -51,8 +51,11 @@ HISTORY = (
     "waited",
 )
 EACH = range(len(COLUMNS))
-GUARDS = ("seq", "fence", "holder")
-"""An instance with the same seq, fence and holder is unchanged: every change has a history row."""
+LEASE = frozenset(POSITIONS[name] for name in ("wake", "due_at", "holder", "taken_by", "taken_until"))
+"""The columns that differ between a claim in place and one that an index finds."""
+GUARDS = ("seq", "fence", "claimed_at")
+"""An instance with the same values of these is claimed as before and unchanged: every change has a history row. The
+holder is in one of two columns, and not among them."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LARGE_DATA_QUERY = sa.select(t.instance_data).where(
     t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
@@ -103,8 +106,8 @@ class Unit:
         """Named leases that this transaction has taken."""
         self.free_keys: set[tuple[str, str, str]] = set()
         """Keys (workspace, machine, key) that this transaction has found to be free."""
-        self.assumed: dict[UUID, tuple[int, int, UUID | None]] = {}
-        """Instances that are assumed to be unchanged since their claim: seq, fence and holder. `flush` proves it."""
+        self.assumed: dict[UUID, tuple[int, int, Micros | None]] = {}
+        """Instances that are assumed to be unchanged since their claim: the values of `GUARDS`. `flush` proves it."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
         self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
@@ -163,7 +166,7 @@ class Unit:
         """The instance as its claim left it, without reading it. `flush` raises RowChanged if it has changed since."""
         instance = Instance.read(row)
         self.known[instance.id] = instance
-        self.assumed[instance.id] = (instance.seq, instance.fence, instance.holder)
+        self.assumed[instance.id] = (instance.seq, instance.fence, instance.claimed_at)
         return instance
 
     def adopt(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
@@ -191,11 +194,12 @@ class Unit:
             return
         self.leased.setdefault((worker, until), []).append(instance)
 
-    def lease_rows(self, ids: Sequence[UUID], worker: UUID, until: Micros) -> None:
+    def lease_rows(self, ids: Sequence[UUID], worker: UUID, until: Micros, *, in_place: bool = False) -> None:
         """Write leases for locked rows at once. All get the same values: 4 µs a row instead of 12."""
         if ids:
             given = one_of(self.conn, sorted([one.hex for one in ids]))
-            done = LEASE_INSTANCES.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
+            lease = LEASE_IN_PLACE if in_place else LEASE_INSTANCES
+            done = lease.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:
@@ -337,6 +341,8 @@ class Unit:
             which = tuple([n for n in compress(EACH, map(is_not, before, after)) if before[n] != after[n]])
             if which:
                 guard = self.assumed.get(instance.id)
+                if guard is not None and not LEASE.issubset(which):
+                    which = tuple(sorted(LEASE.union(which)))  # a claim in place may have been settled meanwhile
                 group = groups.setdefault((guard is not None, which), [])
                 group.append((instance.id, *[after[n] for n in which], *(guard or ())))
                 instance.loaded = after

@@ -22,6 +22,7 @@ from interlock.engine.unit import SYSTEM_ACTOR, Unit
 from interlock.machine import Ask, Review
 from interlock.store import Micros, moment, span
 from interlock.store import tables as t
+from interlock.store.sql import is_claimed
 
 E, I = t.effect, t.instance  # noqa: E741
 BATCH = 200
@@ -35,7 +36,7 @@ VERIFY = Review(
 )
 LOST = "the handler was lost before the answer came"
 _OPEN = sa.text("effect.status IN ('sent', 'unknown') AND effect.asked_at IS NULL")
-_CLAIMED = sa.and_(I.c.holder.is_not(None), I.c.fence == E.c.fence, I.c.wake == "lease")
+_CLAIMED = sa.and_(is_claimed(), I.c.fence == E.c.fence)
 _IN_ITS_STEP = sa.or_(E.c.step == I.c.state, E.c.step.like(I.c.state.concat(":%")))
 _FAILED_THERE = sa.or_(I.c.failed_step == E.c.step, I.c.failures.like(sa.literal('%"').concat(E.c.step).concat("|%")))
 _COMES_BACK = sa.and_(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,10 +12,11 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.engine import picking
+from interlock.engine import claim_batches, picking
 from interlock.engine.errors import Fenced
 from interlock.engine.values import anything
 from interlock.store import Micros, span
+from interlock.store.tables import claim_batch
 from interlock.store.tables import worker as W
 
 WORKER_LEASE = timedelta(seconds=20)
@@ -36,6 +38,7 @@ class WorkerRow:
     started_at: Micros
     beat_at: Micros
     until: Micros
+    in_place: int
 
 
 def _read(row: sa.Row[Any]) -> WorkerRow:
@@ -67,8 +70,15 @@ def start(
             started_at=now,
             beat_at=now,
             until=now + span(lease),
+            in_place=1,
         )
     )
+
+
+def all_know_claims_in_place(conn: sa.Connection) -> bool:
+    """Whether no process of an older version is working. It would take claims in place for ready work."""
+    older = sa.select(W.c.id).where(sa.text("status IN ('alive', 'draining')"), W.c.in_place == 0)
+    return conn.execute(older.limit(1)).first() is None
 
 
 def beat(
@@ -104,9 +114,8 @@ def gone_with_claims(conn: sa.Connection) -> list[UUID]:
     from interlock.store.tables import instance
 
     claimed = sa.select(instance.c.holder).where(picking.wake_is("lease"))
-    return list(
-        conn.execute(sa.select(W.c.id).where(W.c.id.in_(claimed), W.c.status.in_(("lost", "stopped")))).scalars()
-    )
+    claims = sa.or_(W.c.id.in_(claimed), W.c.id.in_(sa.select(claim_batch.c.worker)))
+    return list(conn.execute(sa.select(W.c.id).where(claims, W.c.status.in_(("lost", "stopped")))).scalars())
 
 
 def claim_counts(conn: sa.Connection) -> dict[UUID, int]:
@@ -116,7 +125,7 @@ def claim_counts(conn: sa.Connection) -> dict[UUID, int]:
     rows = conn.execute(
         sa.select(instance.c.holder, sa.func.count()).where(picking.wake_is("lease")).group_by(instance.c.holder)
     )
-    return {row[0]: row[1] for row in rows}
+    return dict(claim_batches.counts(conn) + Counter({row[0]: row[1] for row in rows}))
 
 
 def claimed_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
@@ -126,4 +135,4 @@ def claimed_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
     rows = conn.execute(
         sa.select(instance.c.id, instance.c.fence).where(picking.wake_is("lease"), instance.c.holder == worker)
     )
-    return {row.id: row.fence for row in rows}
+    return {row.id: row.fence for row in rows} | claim_batches.of_worker(conn, worker)

@@ -25,7 +25,10 @@ Pair = tuple[str, int]
 Row = tuple[Any, ...]
 NAMES = [column.name for column in instance.c]
 EVERY = ", ".join(NAMES)
-READY = "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND ({served})"
+# Rows that are claimed in place stay in the index for a moment, and are passed over.
+READY = (
+    "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND taken_by IS NULL AND ({served})"
+)
 ONE = sa.Column("one", sa.BigInteger)
 due_at = itemgetter(NAMES.index("due_at"))
 

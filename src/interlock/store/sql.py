@@ -64,6 +64,11 @@ def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
     return array(values) if conn.dialect.name == "postgresql" else orjson.dumps(values).decode()
 
 
+def is_claimed() -> sa.ColumnElement[bool]:
+    """The condition that a worker has the instance, in place or by a lease that an index finds."""
+    return sa.or_(t.instance.c.holder.is_not(None), t.instance.c.taken_by.is_not(None))
+
+
 # -- locks and plans, which SQLite does not need
 
 
@@ -112,6 +117,33 @@ def _lease_instances(dialect: str) -> Any:
     )
 
 
+def _lease_in_place(dialect: str) -> Any:
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    return sa.text(
+        "UPDATE instance SET taken_until = :until, taken_by = :worker, claimed_at = :now, fence = fence + 1 "
+        f"WHERE id {which}"
+    )
+
+
+def _in_place(dialect: str) -> str:
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    return f"id {which} AND taken_by IS NOT NULL"
+
+
+def _settle_leases(dialect: str) -> Any:
+    which = _in_place(dialect)
+    if dialect == "postgresql":
+        which = f"id = ANY(ARRAY(SELECT id FROM instance WHERE {which} ORDER BY id FOR UPDATE SKIP LOCKED))"
+    sets = "wake = 'lease', due_at = taken_until, holder = taken_by, taken_by = NULL, taken_until = NULL"
+    return sa.text(f"UPDATE instance SET {sets} WHERE {which}")
+
+
+def _leases_in_place(dialect: str) -> Any:
+    I = t.instance  # noqa: E741
+    text = f"SELECT id, taken_by, fence FROM instance WHERE {_in_place(dialect)}"
+    return sa.text(text).columns(I.c.id, I.c.taken_by, I.c.fence)
+
+
 def _lock_by_key(dialect: str) -> Any:
     """One probe of the unique index for each key.
 
@@ -154,6 +186,13 @@ LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
 LEASE_INSTANCES = Prepared(_lease_instances)
 """Lease the instances with these `ids` (`one_of`) to `worker` until `until`."""
+LEASE_IN_PLACE = Prepared(_lease_in_place)
+"""The same without touching an index. The instances stay among the ready ones."""
+SETTLE_LEASES = Prepared(_settle_leases)
+"""Give those of the instances with these `ids` (`one_of`) that are claimed in place a lease that an index finds. Locked
+ones are skipped."""
+LEASES_IN_PLACE = Prepared(_leases_in_place)
+"""Those of the instances with these `ids` (`one_of`) that are claimed in place: id, holder, fence."""
 LOCK_BY_KEY = Prepared(_lock_by_key)
 """The instances of a `workspace` and a `machine` with these `keys` (`one_of`), locked in the order given."""
 TAKEN_KEYS = Prepared(_taken_keys)

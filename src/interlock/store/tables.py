@@ -47,6 +47,8 @@ instance = sa.Table(
     at("entered_at"),
     at("updated_at"),
     at("finished_at", null=True),
+    id_("taken_by", null=True),  # the holder of a claim in place: no index has it, and `wake` stays `work`
+    at("taken_until", null=True),
 )
 # Ready and future work: a claim probes each queue and priority by its oldest row.
 sa.Index(
@@ -107,6 +109,16 @@ sa.Index(
 )
 sa.Index("ix_instance_state", instance.c.machine, instance.c.state, instance.c.id)
 sa.Index("ix_instance_workspace", instance.c.workspace, instance.c.id)
+
+# Claims in place: what they claim is found here until it is finished, or has a lease that an index finds.
+claim_batch = sa.Table(
+    "claim_batch",
+    metadata,
+    id_(primary=True),
+    id_("worker"),
+    at("at"),
+    binary("ids"),  # of the claimed instances, 16 bytes each
+)
 
 # Data that is too large to be written again with each move: in the row it would halve the rate.
 instance_data = sa.Table("instance_data", metadata, id_("instance_id", primary=True), text("data"))
@@ -334,6 +346,7 @@ worker = sa.Table(
     at("started_at"),
     at("beat_at"),
     at("until"),
+    number("in_place", default=0),  # 1 if it knows claims in place (`claim_batch`)
 )
 sa.Index(
     "ix_worker_until",

@@ -54,7 +54,7 @@ class Waiting:
 
 
 _FIRST = """(SELECT {} FROM instance WHERE wake = 'work' AND queue = q.queue AND priority = p.priority
-   AND due_at <= :now ORDER BY due_at LIMIT 1)"""
+   AND due_at <= :now AND taken_by IS NULL ORDER BY due_at LIMIT 1)"""
 # Walks from queue to queue, so that pinned and custom queues are found too, and probes each priority.
 OLDEST_READY = sa.text(
     f"""

@@ -73,7 +73,7 @@ def _workers(conn: sa.Connection, now: Micros) -> Iterator[Finding]:
 
 
 def _ready(now: Micros) -> sa.Select[tuple[str, Micros]]:
-    return sa.select(I.c.queue, I.c.due_at).where(sa.text("wake = 'work'"), I.c.due_at <= now)
+    return sa.select(I.c.queue, I.c.due_at).where(sa.text("wake = 'work' AND taken_by IS NULL"), I.c.due_at <= now)
 
 
 def _lag(conn: sa.Connection, now: Micros) -> Iterator[Finding]:

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from uuid import UUID
 
-from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, isolation, picking
+from interlock.engine import Claim, Engine, Fenced, Result, claim_batches, claiming, finishing, isolation, picking
 from interlock.engine.unit import Unit
 from interlock.machine import Fail, InvalidOutcome, Outcome
 from interlock.store import RowChanged
@@ -103,8 +104,15 @@ class Claimer(Loop):
         ended = {running for running, _ in batch}
         return sum(running.takes_a_slot for running in self.running if running not in ended)
 
+    def _finished_batches(self, batch: list[tuple[Running, Outcome]]) -> list[UUID]:
+        """The batches of claims in place of which this batch of results has the last ones."""
+        ended = {running for running, _ in batch}
+        others = {running.claim.batch for running in self.running if running not in ended}
+        return [one for one in {running.claim.batch for running in ended} - others if one is not None]
+
     def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
         results = [Result(running.claim, outcome, not running.port.wrote) for running, outcome in batch]
+        over = self._finished_batches(batch)
         self._turn += 1
         if not results and free <= 0:
             return [], []
@@ -113,6 +121,7 @@ class Claimer(Loop):
 
         def job(unit: Unit, results: Sequence[Result]) -> tuple[list[bool], list[Claim]]:
             done = finishing.finish(unit, results) if results else []
+            claim_batches.remove(unit.conn, over)
             unit.flush()  # so that instances that just became ready can be claimed at once
             return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
 

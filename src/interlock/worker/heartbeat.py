@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
+import sqlalchemy as sa
+
 from interlock.engine import Engine, Fenced, workers
 from interlock.store import Micros, SystemClock
 from interlock.worker.loop import Identity, Loop
@@ -32,13 +34,13 @@ class Heartbeat(Loop):
         offset: Micros = self._engine.store.clock_offset()
         if isinstance(self._engine.clock, SystemClock):
             self._engine.clock.correct(offset)
+
+        def beat(conn: sa.Connection) -> bool:
+            workers.beat(conn, self._engine.clock.now(), self._me.id, offset=offset, lease=self._lease)
+            return workers.all_know_claims_in_place(conn)
+
         try:
-            self._engine.store.vital(
-                lambda conn: workers.beat(
-                    conn, self._engine.clock.now(), self._me.id, offset=offset, lease=self._lease
-                ),
-                name="beat",
-            )
+            self._engine.core.claims_in_place = self._engine.store.vital(beat, name="beat")
         except Fenced as error:
             # Its claims belong to other workers now. Late results of its handlers are refused by their fences.
             log.warning("%s; restarting with a new id", error)

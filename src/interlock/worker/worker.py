@@ -95,6 +95,7 @@ class Worker:
             ),
             name="start",
         )
+        engine.core.claims_in_place = engine.read(workers.all_know_claims_in_place)
         self._me.id, self._lock_file = made, lock_file
         if old is not None:
             engine.store.drop_lock(old)

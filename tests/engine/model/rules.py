@@ -6,12 +6,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
+from unittest.mock import patch
 from uuid import UUID, uuid4
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
-from interlock.engine import Claim, Engine, EngineError, Result, effects, finishing
+from interlock.engine import Claim, Engine, EngineError, Result, claim_batches, effects, finishing
 from interlock.engine.unit import Unit
 from interlock.machine import (
     Actor,
@@ -99,6 +100,8 @@ class Working(RuleBasedStateMachine):
         self.stack = ExitStack()
         self.clock = VirtualClock()
         self.engine = Engine(self.stack.enter_context(self.database()), [TRANSLATION], clock=self.clock, seed=1)
+        self.engine.core.claims_in_place = True
+        self.stack.enter_context(patch.object(claim_batches, "SMALLEST", 2))
         self.model = Model(TRANSLATION)
         self.ids: list[UUID] = []
         self.effect_ids: list[UUID] = []
