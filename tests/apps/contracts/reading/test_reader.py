@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing.context
 import os
 import signal
 from collections.abc import Iterator
@@ -62,6 +63,19 @@ def test_after_its_process_died_the_next_file_has_another(reader: Reader) -> Non
     child.join(10)
     assert reader.read(DATA).pages
     assert reader._child.pid != first
+
+
+def test_a_machine_without_a_process_left_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(process: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with Reader(memory_mb=512) as made:
+        with monkeypatch.context() as full:
+            full.setattr(multiprocessing.context.SpawnProcess, "start", refuse)
+            for _ in range(2):
+                with pytest.raises(errors.ReaderDied, match="could not start .*unavailable"):
+                    made.read(DATA)
+        assert made.read(DATA).pages
 
 
 def test_a_file_that_ends_its_process_is_an_error_that_may_be_tried_again() -> None:

@@ -129,9 +129,15 @@ class Reader:
 
     def _start(self) -> Connection:
         ours, theirs = _CONTEXT.Pipe()
-        self._child = _CONTEXT.Process(target=_serve, args=(theirs, self._memory_mb), daemon=True)
-        self._child.start()
-        theirs.close()
+        child = _CONTEXT.Process(target=_serve, args=(theirs, self._memory_mb), daemon=True)
+        try:
+            child.start()
+        except OSError as error:  # no memory or no process left; the next call tries again
+            ours.close()
+            raise ReaderDied(f"the process that reads files could not start ({error})") from error
+        finally:
+            theirs.close()
+        self._child = child
         self._pipe, self._files = ours, 0
         try:
             self._wait(ours, "the process that reads files", _START_SECONDS)
