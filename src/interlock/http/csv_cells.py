@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable
 
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-"""How a cell begins that a spreadsheet would run."""
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""How a cell begins that a spreadsheet would run; the last four are the wide forms of the first four."""
+QUOTED = frozenset(',;\t"\r\n')
+"""Characters for which a cell is quoted. A spreadsheet in German or French splits lines at `;`, and what follows there
+would be the begin of a cell."""
 
 
 def safe_cell(value: object) -> str:
@@ -21,6 +22,8 @@ def safe_cell(value: object) -> str:
 
 def csv_line(values: Iterable[object]) -> str:
     """One line of safe cells, with its end."""
-    line = io.StringIO()
-    csv.writer(line).writerow([safe_cell(one) for one in values])
-    return line.getvalue()
+    return ",".join(_quoted(safe_cell(one)) for one in values) + "\r\n"
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if QUOTED.intersection(cell) else cell

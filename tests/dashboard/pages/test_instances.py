@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from interlock.engine import listing
-from interlock.http.csv_cells import safe_cell
+from interlock.http.csv_cells import csv_line, safe_cell
 from interlock.machine import OWNER, Actor
 from tests.support.site import EVIL, Site
 
@@ -139,10 +139,17 @@ def test_it_is_saved_as_nothing_else(site: Site) -> None:
     assert site.get("/ui/instances.xml").status_code == 404
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx", "\nx", "\uff1d1+1"])
 def test_no_cell_is_run_by_a_spreadsheet(text: str) -> None:
     assert safe_cell(text) == f"'{text}"
     assert safe_cell("tea") == "tea"
+
+
+def test_a_line_reads_back_and_is_split_at_no_semicolon() -> None:
+    cells = ["a;=1+1", 'he said "no"', "x,y", "", "two\nlines", "tea"]
+    line = csv_line(cells)
+    assert next(csv.reader([line])) == cells
+    assert line.startswith('"a;=1+1",')
 
 
 # -- doing something to many

@@ -73,7 +73,7 @@ def test_a_machine_without_a_process_left_is_tried_again(monkeypatch: pytest.Mon
         with monkeypatch.context() as full:
             full.setattr(multiprocessing.context.SpawnProcess, "start", refuse)
             for _ in range(2):
-                with pytest.raises(errors.ReaderDied, match="could not start .*unavailable"):
+                with pytest.raises(errors.ReaderDied, match=r"could not start .*unavailable"):
                     made.read(DATA)
         assert made.read(DATA).pages
 
