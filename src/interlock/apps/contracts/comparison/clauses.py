@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from interlock.apps.contracts.comparison.labels import Label, Numbering
-from interlock.apps.contracts.comparison.text import Line, Lines, Place, Readable, join, lines_of
+from interlock.apps.contracts.comparison.text import Line, Lines, Readable, TextSpan, join, lines_of
 
 _ENDS = re.compile(r"(?:[.:;!?][\"')\]]*|[\"')\]]|\b(?:and|or|und|oder))\Z", re.IGNORECASE)
 _ENDS_SENTENCE = re.compile(r"[.:;!?][\"')\]]*\Z")
@@ -68,7 +68,7 @@ class Clause:
     heading: str
     text: str
     """Its normal text, with number and heading."""
-    spans: tuple[Place, ...]
+    spans: tuple[TextSpan, ...]
     """Where it stands, one for each page."""
 
     @property
@@ -131,10 +131,10 @@ def clauses_of(document: Readable) -> Clauses:
 def merged(clauses: Sequence[Clause], index: int) -> Clause:
     """Return one clause that has the text of all of these; number and heading are those of the first."""
     first = clauses[0]
-    spans: list[Place] = []
+    spans: list[TextSpan] = []
     for span in (span for clause in clauses for span in clause.spans):
         if spans and spans[-1].page == span.page:
-            spans[-1] = Place(span.page, min(spans[-1].start, span.start), max(spans[-1].end, span.end))
+            spans[-1] = TextSpan(span.page, min(spans[-1].start, span.start), max(spans[-1].end, span.end))
         else:
             spans.append(span)
     text = " ".join(clause.text for clause in clauses)
@@ -186,7 +186,7 @@ def _ended(before: Line, line: Line, long: int) -> bool:
     if before.text.isupper() and is_heading(before.text) and len(before.text.split()) <= HEADING_WORDS // 2:
         return True
     if before.width < SHORT * long and not before.text.endswith((",", "-")):
-        return is_heading(before.text) or line.place.page != before.place.page or before.width < long // 2
+        return is_heading(before.text) or line.span.page != before.span.page or before.width < long // 2
     return False
 
 
@@ -224,12 +224,12 @@ def _after(label: Label, text: str) -> str:
 
 def _clause(index: int, label: Label | None, lines: list[Line], vocabulary: frozenset[str]) -> Clause:
     text = join((line.text for line in lines), vocabulary)
-    spans: list[Place] = []
+    spans: list[TextSpan] = []
     for line in lines:
-        if spans and spans[-1].page == line.place.page:
-            spans[-1] = Place(line.place.page, spans[-1].start, line.place.end)
+        if spans and spans[-1].page == line.span.page:
+            spans[-1] = TextSpan(line.span.page, spans[-1].start, line.span.end)
         else:
-            spans.append(line.place)
+            spans.append(line.span)
     heading = _heading(label, lines, text)
     if label is None:
         return Clause(index, "", (), "", heading, text, tuple(spans))

@@ -76,8 +76,8 @@ class PlainDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something stands: offsets inside the text of one page."""
+class TextSpan:
+    """A part of the text of one page, by its offsets."""
 
     page: int
     start: int
@@ -86,12 +86,12 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a page in normal form, and where it stands."""
+    """One line of a page in normal form, with its span."""
 
     text: str
-    place: Place
+    span: TextSpan
     after_gap: bool
-    """Whether an empty line stands before it."""
+    """Whether an empty line comes before it."""
     width: int
 
 
@@ -165,7 +165,7 @@ def _page_lines(page: PageText) -> list[Line]:
         text = fold(raw)
         if text:
             start = at + len(raw) - len(raw.lstrip())
-            lines.append(Line(text, Place(page.number, start, at + len(raw.rstrip())), gap, len(raw.rstrip())))
+            lines.append(Line(text, TextSpan(page.number, start, at + len(raw.rstrip())), gap, len(raw.rstrip())))
         gap = not text
         at += len(raw)
     return lines
@@ -184,7 +184,7 @@ def _repeated(pages: list[list[Line]], often: int) -> set[str]:
         for line in _edges(page):
             if not _NUMBERED.match(line.text):
                 numbers = tuple(int(digits[:9]) for digits in _DIGITS.findall(line.text))
-                seen.setdefault(_shape(line.text), {}).setdefault(line.place.page, numbers)
+                seen.setdefault(_shape(line.text), {}).setdefault(line.span.page, numbers)
     return {shape for shape, by_page in seen.items() if len(by_page) >= often and _counts_pages(by_page)}
 
 

@@ -10,12 +10,12 @@ from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import (
     blind,
     calendar,
+    claiming,
     comparison,
     document,
     listing,
     resume,
     review,
-    taking,
     upload,
 )
 from interlock.apps.contracts.pages.view import ContractView
@@ -31,7 +31,7 @@ routers: Sequence[APIRouter] = (
     calendar.router,
     review.router,
     blind.router,
-    taking.router,
+    claiming.router,
     document.router,
     comparison.router,
     resume.router,

@@ -16,9 +16,9 @@ from interlock.apps.contracts.fields.normalise import normalise
 from interlock.apps.contracts.fields.vertical import Vertical
 from interlock.apps.contracts.ingest import stored
 from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages.claiming import claimed_by_other, has_claimed, over, reviewer_of, task_of
 from interlock.apps.contracts.pages.document import PDF, PageNumber, Words, instance_of, page_context
 from interlock.apps.contracts.pages.entered import KINDS
-from interlock.apps.contracts.pages.taking import has_taken, over, reviewer_of, taken_by_other, task_of
 from interlock.apps.contracts.review import blind_sample
 from interlock.apps.contracts.review.page_search import LONGEST, Hit, search
 from interlock.apps.contracts.steps import vertical_of
@@ -141,8 +141,8 @@ async def _show(
         id,
         f"/ui/contracts/{id}/blind",
         may=made.open and v.may("review", made.instance.workspace, contract.name),
-        taken_by=taken_by_other(made.task, me, v.now),
-        mine=has_taken(made.task, me, v.now),
+        taken_by=claimed_by_other(made.task, me, v.now),
+        mine=has_claimed(made.task, me, v.now),
     )
     return await render(
         v,

@@ -43,11 +43,11 @@ class PageContext:
     find: str
     """The address for the search in the document."""
     may: bool
-    """The reader may decide, now or after taking it."""
+    """The reader may decide, now or after claiming it."""
     taken_by: str
-    """Another person who has taken it."""
+    """Another person who has claimed it."""
     mine: bool
-    """The reader has taken it, or needs not."""
+    """The reader has claimed it, or needs not."""
 
     @property
     def deciding(self) -> bool:

@@ -14,11 +14,11 @@ from interlock.apps.contracts import naming
 from interlock.apps.contracts.api import decide_as
 from interlock.apps.contracts.ingest import viewing
 from interlock.apps.contracts.machine import contract
+from interlock.apps.contracts.pages.claiming import claimed_by_other
 from interlock.apps.contracts.pages.document import PDF, APage, BoxText, PageContext, PageNumber, Words, found, under
 from interlock.apps.contracts.pages.posted_review import Asked, asked
 from interlock.apps.contracts.pages.review import FieldName, shown
 from interlock.apps.contracts.pages.sheet import Sheet
-from interlock.apps.contracts.pages.taking import taken_by_other
 from interlock.apps.contracts.review import evidence_places, links
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
 from interlock.dashboard.site import plain
@@ -155,7 +155,7 @@ async def _shown(
         text=f"/workflows/{id}/resume/text?{link.query}&",
         find=f"/workflows/{id}/resume/find?{link.query}&",
         may=made.open and made.review is not None and made.review.id == link.review,
-        taken_by=taken_by_other(made.review, str(actor), now),
+        taken_by=claimed_by_other(made.review, str(actor), now),
         mine=True,  # whoever has the link decides with it, and takes nothing before
     )
     return await plain(

@@ -19,10 +19,10 @@ from interlock.apps.contracts.api import decide
 from interlock.apps.contracts.ingest import stored, viewing
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import entered as entering
+from interlock.apps.contracts.pages.claiming import claimed_by_other, has_claimed
 from interlock.apps.contracts.pages.document import PageNumber, Words, instance_of, page_context
 from interlock.apps.contracts.pages.posted_review import Asked, asked, message_of
 from interlock.apps.contracts.pages.sheet import Sheet, sheet
-from interlock.apps.contracts.pages.taking import has_taken, taken_by_other
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.review.page_search import search
 from interlock.apps.contracts.workflow.step_calls import kept, settings_of
@@ -107,8 +107,8 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
         id,
         f"/ui/contracts/{id}/review",
         may=made.open and v.may("review", instance.workspace, contract.name),
-        taken_by=taken_by_other(made.review, me, v.now),
-        mine=has_taken(made.review, me, v.now),
+        taken_by=claimed_by_other(made.review, me, v.now),
+        mine=has_claimed(made.review, me, v.now),
     )
     return await render(
         v,

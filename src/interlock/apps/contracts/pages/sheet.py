@@ -14,9 +14,9 @@ from interlock.apps.contracts.fields import calibration_store
 from interlock.apps.contracts.fields.validate import validate
 from interlock.apps.contracts.fields.vertical import FieldDefinition, Vertical
 from interlock.apps.contracts.ingest import stored
+from interlock.apps.contracts.pages.claiming import task_of
 from interlock.apps.contracts.pages.document import PDF
 from interlock.apps.contracts.pages.entered import Given
-from interlock.apps.contracts.pages.taking import task_of
 from interlock.apps.contracts.reading import Span
 from interlock.apps.contracts.settings import ContractSettings
 from interlock.apps.contracts.steps import DEFAULTS, vertical_of

@@ -35,15 +35,15 @@ def _is(one: OpenReview, kind: str) -> bool:
     return one.name == blind_sample.NAME if kind == "blind" else one.state == REVIEW_REQUIRED
 
 
-def taken_by_other(task: OpenReview | None, me: str, now: int) -> str:
-    """The other person who has taken it, if any."""
+def claimed_by_other(task: OpenReview | None, me: str, now: int) -> str:
+    """The other person who has claimed it, if any."""
     if task is None or task.status != "open" or task.claimed_by in {None, me} or (task.claimed_until or 0) <= now:
         return ""
     return str(task.claimed_by)
 
 
-def has_taken(task: OpenReview | None, me: str, now: int) -> bool:
-    """Whether this reader has taken it."""
+def has_claimed(task: OpenReview | None, me: str, now: int) -> bool:
+    """Whether this reader has claimed it."""
     return task is not None and task.status == "open" and task.claimed_by == me and (task.claimed_until or 0) > now
 
 
@@ -76,7 +76,7 @@ async def release(form: Posted, id: UUID, kind: Kind) -> Response:
     def job(unit: Unit) -> Done:
         instance = reviewer_of(unit, id, v)
         task = task_of(unit.conn, instance, kind)
-        if task is not None and has_taken(task, str(v.who.actor_in(instance.workspace)), unit.now):
+        if task is not None and has_claimed(task, str(v.who.actor_in(instance.workspace)), unit.now):
             with suppress(ReviewClaimed, AlreadyDecided, Forbidden):
                 reviews.release(unit, task.id, v.who.actor_in(task.workspace))
         return Done(said=f"Released: {naming.file_of(instance.data)}", to="/ui/reviews")
