@@ -36,7 +36,9 @@ class MessageWriter:
 
     def put(self, line: Line) -> None:
         """Store a line soon. Raises what storing an earlier one raised."""
-        line = replace(line, text=self._secrets.hide(line.text))
+        hidden = self._secrets.hide(line.text)
+        if hidden is not line.text:
+            line = replace(line, text=hidden)
         while True:
             if self._error is not None:
                 raise self._error
