@@ -86,6 +86,18 @@ def test_a_submodule_is_not_looked_at_with_its_own_configuration(place: Place) -
     assert commit in place.repository.line("ls-tree", done.head, "part")
 
 
+@pytest.mark.parametrize("encoding", ["UTF-16", "NO-SUCH-ENCODING"])
+def test_an_encoding_that_the_tree_claims_keeps_no_work_from_its_branch(place: Place, encoding: str) -> None:
+    (place.mine.tree / ".gitattributes").write_text(f"*.txt working-tree-encoding={encoding}\n")
+    (place.mine.tree / "a.txt").write_text("plain")
+    head = place.commit()
+    assert place.repository.line("show", f"{head}:a.txt") == "plain"
+    place.pool.prepare(
+        place.mine, place.repository, session="c", branch="claude/c", target="main", start_from="claude/a"
+    )
+    assert (place.mine.tree / "a.txt").read_text() == "plain"
+
+
 def test_names_that_no_answer_can_carry_are_spelled_out(place: Place) -> None:
     for name in (b"\xff\xfe", b"two\nlines"):
         Path(os.fsdecode(os.fsencode(place.mine.tree) + b"/" + name)).write_text("needle")

@@ -25,7 +25,7 @@ from uuid import uuid4
 from interlock.apps.sessions.sandbox.config import SandboxConfig
 from interlock.apps.sessions.sandbox.confinement import FOLDER, own_all
 from interlock.apps.sessions.sandbox.git import GitFailed, git, line
-from interlock.apps.sessions.sandbox.repository import Repository
+from interlock.apps.sessions.sandbox.repository import Repository, set_attributes
 from interlock.apps.sessions.sandbox.slot import Rules, Slot
 from interlock.machine import InterlockError
 from interlock.store import private
@@ -161,6 +161,7 @@ class LocalSandboxes:
         git(inside, "remote", "remove", "origin", ok=(0, 2))
         git(inside, "config", "core.bare", "false")
         git(inside, "config", "core.worktree", "/workspace")
+        set_attributes(slot.git)
         git(inside, f"--work-tree={slot.tree}", "reset", "--quiet", "--mixed")
 
     def commit(self, slot: Slot, message: str, *, session: str) -> Committed:

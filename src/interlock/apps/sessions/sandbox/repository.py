@@ -22,8 +22,17 @@ from interlock.machine import InterlockError
 from interlock.store import private
 
 MAX_DIFF = 2 * 1024**2
+ATTRIBUTES = "* !working-tree-encoding\n"
+"""Before those of a tree: git refuses to add anything where one file is not in the encoding that its attributes say."""
 MAX_COUNTS = 1024**2
 """Bytes of the list of changed files: some ten thousand of them."""
+
+
+def set_attributes(git_dir: Path) -> None:
+    """Make git ignore the attributes of a tree with which it could not add it."""
+    info = git_dir / "info"
+    info.mkdir(exist_ok=True)
+    (info / "attributes").write_text(ATTRIBUTES, "utf-8")
 
 
 class UnknownBranch(InterlockError):
@@ -111,6 +120,7 @@ class Repository:
             if not (self.mirror / "HEAD").exists():
                 private.folder(self.mirror)
                 git("init", "--bare", "--quiet", self.mirror)
+            set_attributes(self.mirror)
             self.git("fetch", "--quiet", "--prune", "--no-tags", self.source, "+refs/heads/*:refs/remotes/origin/*")
 
     def branches(self) -> list[str]:
