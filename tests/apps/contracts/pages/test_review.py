@@ -19,7 +19,7 @@ BLANK = (
     "SUPPLY AGREEMENT",
     'This Supply Agreement (this "Agreement") is made and entered into as of ________, 2024',
     *OPENING[2:],
-    "The parties signed a letter of intent dated as of November 23, 2023.",
+    "The undersigned have executed this Agreement on November 23, 2023.",
 )
 
 
