@@ -50,6 +50,8 @@ def test_the_commands_decide_what_the_endpoints_decide(tmp_path: Path, sqlite_ur
         assert run("pause", "--rule", rule["id"]).code == 0
         assert run("rules", "--delete", rule["id"]).code == 0
         assert json.loads(run("rules", "--json").out) == {"rules": []}
+        again = run("rules", "--delete", rule["id"])
+        assert (again.code, "there is no rule" in again.err) == (1, True)
         assert run("export", "all.json").code == 0
         assert json.loads((tmp_path / "all.json").read_text())
         assert run("export", "all.txt").code == 1

@@ -243,7 +243,7 @@ def rules(
     from interlock.apps.jobs.autoapply import rule_changes
     from interlock.apps.jobs.autoapply.api.answers import RuleOut
     from interlock.apps.jobs.autoapply.records import rules as stored
-    from interlock.engine import InvalidData
+    from interlock.engine import InvalidData, NotFound
 
     wanted = None
     if id is not None and file is None:
@@ -257,6 +257,8 @@ def rules(
 
     def change(unit: Unit, actor: Actor) -> None:
         if delete is not None:
+            if stored.find(unit.conn, workspace, _rule_id(delete)) is None:
+                raise NotFound(f"there is no rule {delete}")
             stored.delete(unit, workspace, _rule_id(delete), actor.name)
         if wanted is not None and id is not None:
             rule_changes.replace(unit, workspace, _rule_id(id), wanted, actor)
