@@ -94,6 +94,13 @@ def test_a_submission_by_hand_takes_the_claim_and_ends_with_its_proof(api: Api) 
     assert (withdrawn.json()["status"], withdrawn.json()["withdraw_reason"]) == ("withdrawn", "user")
 
 
+def test_a_proof_in_words_is_kept_as_the_reference(plain: Api) -> None:
+    it = enqueue(plain)
+    work(plain)
+    done = plain.post(f"{APPLY}/submit", {"application_id": it, "outcome": "submitted", "proof": "They called: K-17"})
+    assert (done.json()["confirmation_url"], done.json()["reference"]) == (None, "They called: K-17")
+
+
 @pytest.mark.parametrize(
     ("said", "status", "reason"),
     [

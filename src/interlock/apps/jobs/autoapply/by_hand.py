@@ -151,8 +151,9 @@ def _late_claim(unit: Unit, instance: Instance) -> Instance | None:
 def after_decision(unit: Unit, instance: Instance, review: OpenReview, actor: Actor) -> None:
     """Keep the proof of what was sent; give up what failed for good."""
     said = ByHandForm.model_validate(review.answer or {})
-    if review.decision == "submitted" and said.proof.startswith(("http://", "https://")):
-        change(unit, instance, {"confirmation_url": said.proof}, actor)
+    if review.decision == "submitted" and said.proof:
+        kept = "confirmation_url" if said.proof.startswith(("http://", "https://")) else "reference"
+        change(unit, instance, {kept: said.proof}, actor)
     if review.decision != "failed":
         return
     closed = said.kind is FailureKind.JOB_CLOSED
