@@ -28,7 +28,7 @@ from interlock.apps.jobs.autoapply.records import already_applied, answers, appl
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
-from interlock.engine import Instance, InvalidData, NotFound, Refused, reviews
+from interlock.engine import EngineError, Instance, InvalidData, NotFound, reviews
 from interlock.engine.application import Unit, find, fire, under_way
 from interlock.machine import Actor, LimitReached, WorkError
 from interlock.machine.transitions import PEOPLE
@@ -268,7 +268,7 @@ def _try(unit: Unit, found: Instance, events: str | tuple[str, ...], actor: Acto
     try:
         with unit.attempt(found):
             fire(unit, found.id, events, actor, reason=reason)
-    except Refused:
+    except EngineError:  # refused, or it cannot be read: it delays no other
         return False
     return True
 

@@ -32,6 +32,8 @@ from interlock.store import Micros, micros
 
 NO_ATTEMPT = frozenset({"LimitReached", "NotYet"})
 """Errors that say nothing against the application: its turn has not come."""
+LONGEST_ADDRESS = 254
+"""Characters of a mail address."""
 
 
 @entering(*planned.states)
@@ -199,7 +201,8 @@ def addresses(unit: Unit, workspace: str) -> list[str]:
 
     found = profiles.find(unit.conn, workspace)
     mail = found.profile.identity.email if found is not None and found.profile.identity is not None else None
-    return [mail] if mail else list(settings_in(unit.setting("jobs")).digest_to)
+    usable = mail is not None and "@" in mail and mail.isprintable() and len(mail) <= LONGEST_ADDRESS
+    return [mail] if mail is not None and usable else list(settings_in(unit.setting("jobs")).digest_to)
 
 
 def _id(text: object) -> UUID | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 
 from interlock.apps.jobs.autoapply import deciding
 from interlock.apps.jobs.autoapply.errors import SiteUnreachable
+from interlock.apps.jobs.autoapply.exchange.deleting import delete_all
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, seekers
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.apps.jobs.finder import intake
 from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.engine import LeaseTaken, leases
 from interlock.machine import OWNER, Actor, Fail
+from interlock.store.tables import instance
 from tests.apps.jobs.autoapply.applicant import ANN, HERE, Applicant
 from tests.apps.jobs.finder.seekers import PROFILE
 
@@ -156,3 +160,55 @@ def test_a_record_that_lags_behind_its_instance_is_mended(applicant: Applicant) 
     applicant.engine.write(lambda unit: applications.update(unit, it, review_reason="approve_packet"))
     duties.sweep_queue(applicant.engine)
     assert applicant.row(it).review_reason == "submit_by_hand"
+
+
+def broken(applicant: Applicant, it: UUID) -> None:
+    """Data that nobody can read any more."""
+    applicant.engine.write(
+        lambda unit: unit.conn.execute(sa.update(instance).where(instance.c.id == it).values(data="{"))
+    )
+
+
+def test_an_application_that_cannot_be_read_delays_no_other(
+    applicant: Applicant, caplog: pytest.LogCaptureFixture
+) -> None:
+    by_hand = [applicant.choose(applicant.match(number)) for number in range(2)]
+    applicant.trial.run_until_idle()
+    for it in by_hand:
+        applicant.engine.write(lambda unit, it=it: deciding.open_form(unit, HERE, it, ANN))
+    queued = [applicant.choose(applicant.match(number)) for number in (2, 3)]
+    failed = [applicant.choose(applicant.match(number)) for number in (4, 5)]
+    for it in failed:
+        applicant.engine.force(it, "failed", actor=Actor(OWNER, "boss"), reason="to see what the sweep does")
+    applicant.engine.write(lambda unit: applications.update(unit, queued[1], status="paused"))
+    for it in (by_hand[0], queued[0], failed[0]):
+        broken(applicant, it)
+    name = f"lock:apply:{applicant.trial.data(by_hand[1])['board']}:{applicant.trial.data(by_hand[1])['job_id']}"
+    applicant.trial.clock.advance(timedelta(hours=47))
+    duties.keep_claims(applicant.engine)
+    applicant.trial.clock.advance(timedelta(hours=47))
+    now = applicant.engine.clock.now()
+    assert applicant.engine.read(lambda conn: leases.find(conn, now, name)) is not None, "its claim was renewed"
+    duties.sweep_queue(applicant.engine)
+    assert applicant.row(queued[1]).status == "queued", "its record was mended"
+    duties.sweep_retries(applicant.engine)
+    assert applicant.trial.state(failed[1]) == "withdrawn"
+    duties.nudge(applicant.engine)
+    changed = applicant.engine.write(lambda unit: deciding.pause_all(unit, HERE, ANN))
+    assert (changed.applications, changed.skipped, applicant.trial.state(queued[1])) == (1, 2, "paused")
+    assert str(by_hand[0]) in caplog.text
+    deleted = delete_all(applicant.engine, HERE, ANN, "my wish", forget_openings=True)
+    assert (deleted.erased, sorted(deleted.kept)) == (4, sorted([by_hand[0], queued[0]])), "they have not ended"
+    assert len(applicant.rows()) == 2, "another call finds those that are left"
+
+
+def test_an_address_that_takes_no_mail_stops_nothing(applicant: Applicant) -> None:
+    applicant.profile(identity={"name": "Mika Sand", "email": "mi\0ka"})
+    it = applicant.choose(applicant.match())
+    for _ in range(3):
+        worker = applicant.trial.new_worker()
+        assert applicant.trial.claim(worker=worker)
+        applicant.trial.lose(worker)
+    applicant.trial.run_until_idle()
+    assert (applicant.trial.state(it), applicant.row(it).withdraw_reason) == ("withdrawn", "retries_exhausted")
+    assert applicant.engine.outbox.page().messages == []

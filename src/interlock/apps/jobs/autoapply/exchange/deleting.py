@@ -19,8 +19,8 @@ from interlock.apps.jobs.autoapply.records import seekers
 from interlock.apps.jobs.autoapply.records.already_applied import lock_seeker
 from interlock.apps.jobs.autoapply.records.applications import IMPORTED, hashed
 from interlock.apps.jobs.tables import applied as T
-from interlock.engine import Engine, NotFinished
-from interlock.engine.application import Unit, erase, find, fire, force
+from interlock.engine import Engine
+from interlock.engine.application import Unit, erase, error_summary, find, fire, force, must_raise
 from interlock.machine import Actor, InterlockError
 
 PAGE = 200
@@ -35,6 +35,8 @@ class Deleted:
     rows: int = 0
     left: list[str] = field(default_factory=list)
     """Applications that could not be erased, with the reason."""
+    kept: list[UUID] = field(default_factory=list)
+    """Their ids: their records stay, so that another call finds them."""
 
 
 def delete_all(engine: Engine, workspace: str, actor: Actor, reason: str, *, forget_openings: bool = False) -> Deleted:
@@ -86,8 +88,11 @@ def _erase(engine: Engine, ident: UUID, actor: Actor, reason: str, report: Delet
     try:
         report.withdrawn += engine.write(withdraw, name="delete_all")
         report.erased += engine.write(empty, name="delete_all")
-    except NotFinished as error:
-        report.left.append(f"{ident}: {error}")
+    except BaseException as error:
+        if must_raise(error):
+            raise
+        report.left.append(f"{ident}: {error_summary(error)}")
+        report.kept.append(ident)
 
 
 def _clear(unit: Unit, workspace: str, forget_openings: bool, report: Deleted) -> None:
@@ -95,7 +100,10 @@ def _clear(unit: Unit, workspace: str, forget_openings: bool, report: Deleted) -
         if table is T and not forget_openings:
             report.rows += _empty_imported(unit, workspace)
             continue
-        report.rows += unit.conn.execute(sa.delete(table).where(table.c.workspace == workspace)).rowcount
+        mine = [table.c.workspace == workspace]
+        if table is T:
+            mine.append(sa.or_(T.c.instance_id.is_(None), T.c.instance_id.not_in(report.kept)))
+        report.rows += unit.conn.execute(sa.delete(table).where(*mine)).rowcount
 
 
 def _empty_imported(unit: Unit, workspace: str) -> int:

@@ -7,9 +7,11 @@ worker was poisoned, or a retry whose moment passed while nothing ran.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -24,7 +26,7 @@ from interlock.apps.jobs.autoapply.rules import Check, Decision
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.tables import applied as T
 from interlock.apps.jobs.tables import apply_log as L
-from interlock.engine import Engine, Instance
+from interlock.engine import Engine, Instance, Unreadable
 from interlock.engine.application import (
     SYSTEM_ACTOR,
     Unit,
@@ -40,6 +42,7 @@ from interlock.engine.application import (
 from interlock.machine import SYSTEM, Actor, Message
 from interlock.store import Micros, span
 
+R = TypeVar("R")
 log = logging.getLogger("interlock.autoapply")
 AT_ONCE = 50
 """Postings that a rule decides about in one round."""
@@ -110,6 +113,24 @@ def set_aside(unit: Unit, rule: RuleRow, posting_id: UUID, said: str) -> None:
         decisions.put(unit, rule, row, Decision(row.posting_key, (check,), True), again_at=unit.now + span(REST))
 
 
+def _each(unit: Unit, ids: Iterable[UUID | None], do: Callable[[Unit, UUID], R]) -> list[R]:
+    """What is done with each application. One that cannot be worked out is logged and delays no other."""
+    done = []
+    for one in ids:
+        if one is None:
+            continue
+        try:
+            with unit.savepoint() as inner:
+                made = do(inner, one)
+        except BaseException as error:
+            if must_raise(error):
+                raise
+            log.error("application %s is left as it is: %s", one, error_summary(error))
+            continue
+        done.append(made)
+    return done
+
+
 # -- sweeps
 
 
@@ -126,7 +147,7 @@ def _sweep_queue(unit: Unit) -> int:
 
 def wake_queued(unit: Unit, workspace: str | None = None) -> int:
     """Wake queued applications that wait for a later moment without a reason; how many."""
-    return sum(_wake(unit, one.id) for one in _of_states(unit, (QUEUED,), workspace))
+    return sum(_each(unit, [one.id for one in _of_states(unit, (QUEUED,), workspace)], _wake))
 
 
 def _wake(unit: Unit, instance_id: UUID) -> int:
@@ -136,26 +157,37 @@ def _wake(unit: Unit, instance_id: UUID) -> int:
 
 def _mend_records(unit: Unit) -> int:
     """Records whose instance moved without them, as after a restored table."""
-    mended = 0
     rows = unit.conn.execute(
         sa.select(T.c.instance_id, T.c.status, T.c.review_reason)
         .where(T.c.instance_id.is_not(None), T.c.status.not_in(applications.ENDED))
         .limit(1000)
     ).all()
-    for row in rows:
-        found = find(unit.conn, row.instance_id, machine=application.name)
-        if found is None:
-            continue
-        asked = found.data.get("review_reason") if found.state == REQUIRES_REVIEW else None
-        if found.state != row.status:
-            known = {"status": found.state, "status_at": found.entered_at, "review_reason": asked}
-        elif asked != row.review_reason:
-            known = {"review_reason": asked}
-        else:
-            continue
-        applications.update(unit, found.id, **known)
-        mended += 1
-    return mended
+    behind = [row.instance_id for row in rows if _is_behind(unit, row)]
+    return sum(_each(unit, behind, _mend))
+
+
+def _is_behind(unit: Unit, row: Any) -> bool:
+    """Whether the instance has moved since, or cannot be read."""
+    found = find(unit.conn, row.instance_id, machine=application.name)
+    try:
+        return found is not None and (row.status, row.review_reason) != (found.state, _asked(found))
+    except Unreadable:
+        return True
+
+
+def _mend(unit: Unit, instance_id: UUID) -> int:
+    found = find(unit.conn, instance_id, machine=application.name)
+    assert found is not None
+    known: dict[str, Any] = {"status": found.state, "review_reason": _asked(found)}
+    row = applications.find(unit.conn, found.workspace, instance_id)
+    if row is None or row.status != found.state:
+        known["status_at"] = found.entered_at
+    applications.update(unit, instance_id, **known)
+    return 1
+
+
+def _asked(found: Instance) -> str | None:
+    return found.data.get("review_reason") if found.state == REQUIRES_REVIEW else None
 
 
 def sweep_retries(engine: Engine) -> bool:
@@ -166,23 +198,24 @@ def sweep_retries(engine: Engine) -> bool:
 
 def retry_failed(unit: Unit, workspace: str | None = None) -> dict[str, int]:
     """The same in this transaction; how many were queued, withdrawn, and wait for their moment."""
-    found = {"queued": 0, "withdrawn": 0, "waiting": 0}
-    for one in _of_states(unit, (FAILED,), workspace):
-        it = unit.lock(one.id)
-        if it.state != FAILED or it.paused_at is not None:
-            continue
-        if it.finished_at is not None or it.due_event is None:
-            fire(unit, it.id, "withdraw", SYSTEM_ACTOR, reason="no retry is left")
-            change(unit, it, {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}, SYSTEM_ACTOR)
-            applications.update(unit, it.id, withdraw_reason=WithdrawReason.RETRIES_EXHAUSTED.value)
-            give_up(unit, it)
-            found["withdrawn"] += 1
-        elif it.due_at is not None and it.due_at + span(MISSED) <= unit.now:
-            fire(unit, it.id, it.due_event, SYSTEM_ACTOR, reason="its retry was missed")
-            found["queued"] += 1
-        else:
-            found["waiting"] += 1
-    return found
+    ends = _each(unit, [one.id for one in _of_states(unit, (FAILED,), workspace)], _retry)
+    return {name: ends.count(name) for name in ("queued", "withdrawn", "waiting")}
+
+
+def _retry(unit: Unit, instance_id: UUID) -> str:
+    it = unit.lock(instance_id)
+    if it.state != FAILED or it.paused_at is not None:
+        return ""
+    if it.finished_at is not None or it.due_event is None:
+        fire(unit, it.id, "withdraw", SYSTEM_ACTOR, reason="no retry is left")
+        change(unit, it, {"withdraw_reason": WithdrawReason.RETRIES_EXHAUSTED}, SYSTEM_ACTOR)
+        applications.update(unit, it.id, withdraw_reason=WithdrawReason.RETRIES_EXHAUSTED.value)
+        give_up(unit, it)
+        return "withdrawn"
+    if it.due_at is not None and it.due_at + span(MISSED) <= unit.now:
+        fire(unit, it.id, it.due_event, SYSTEM_ACTOR, reason="its retry was missed")
+        return "queued"
+    return "waiting"
 
 
 def _of_states(unit: Unit, states: tuple[str, ...], workspace: str | None = None) -> list[Instance]:
@@ -201,14 +234,17 @@ def keep_claims(engine: Engine) -> bool:
                 T.c.status == REQUIRES_REVIEW, T.c.review_reason == "submit_by_hand", T.c.sent_at.is_not(None)
             )
         )
-        for row in rows.all():
-            found = find(unit.conn, row.instance_id, machine=application.name)
-            claimed_run = by_hand.open_run(unit, found) if found is not None and by_hand.is_by_hand(found) else None
-            if claimed_run is not None:
-                by_hand.renew_claim(unit, claimed_run)
+        _each(unit, rows.scalars().all(), _keep_claim)
 
     engine.write(job, name="keep_claims")
     return False
+
+
+def _keep_claim(unit: Unit, instance_id: UUID) -> None:
+    found = find(unit.conn, instance_id, machine=application.name)
+    claimed_run = by_hand.open_run(unit, found) if found is not None and by_hand.is_by_hand(found) else None
+    if claimed_run is not None:
+        by_hand.renew_claim(unit, claimed_run)
 
 
 def nudge(engine: Engine) -> bool:
@@ -224,8 +260,8 @@ def nudge(engine: Engine) -> bool:
             .order_by(T.c.id)
             .limit(200)
         ).all()
-        for row in rows:
-            _nudge(unit, applications.ApplicationRow(**row._mapping))
+        known = {row.instance_id: applications.ApplicationRow(**row._mapping) for row in rows}
+        _each(unit, known, lambda inner, one: _nudge(inner, known[one]))
 
     engine.write(job, name="nudge")
     return False
