@@ -75,21 +75,26 @@ def lives(
 ) -> Lives:
     """The rows of these instances, given with their titles and depths, from the first creation to the last end."""
     begin = min(one.created_at for one, _, _ in family)
-    end = max(now if one.finished_at is None else one.finished_at for one, _, _ in family)
+    ends = [_end(registry, one) for one, _, _ in family]
+    end = max(now if one is None else one for one in ends)
     scale = WIDTH / max(end - begin, 1)
     rows = [
         _life(registry, one, name, depth, entered.get(one.id, ()), begin, end, scale)
         for one, name, depth in family[:DRAWN]
     ]
-    running = any(one.finished_at is None for one, _, _ in family)
     day = "%d %b %H:%M" if end - begin > 3600 * 1_000_000 else "%d %b %H:%M:%S"
     return Lives(
         rows,
         f"{moment(begin):{day}}",
-        "now" if running else f"{moment(end):{day}}",
+        "now" if None in ends else f"{moment(end):{day}}",
         end - begin,
         whole and len(family) <= DRAWN,
     )
+
+
+def _end(registry: Registry, one: Instance) -> Micros | None:
+    """When it ended; None for one that gave up in a failed state, which is still there for a person."""
+    return None if kinds.kind_of(registry.get(one.machine), one.state) == "failed" else one.finished_at
 
 
 def _life(
@@ -110,7 +115,7 @@ def _life(
     said = []
     for number, (state, at) in enumerate(stays):
         last = number == len(stays) - 1
-        over = last and one.finished_at is not None
+        over = last and _end(registry, one) is not None
         until = at if over else end if last else stays[number + 1][1]
         words = title(state) if over else f"{title(state)} {duration(until - at)}"
         said.append(words)

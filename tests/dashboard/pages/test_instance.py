@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from interlock.dashboard import evidence, family, timeline
 from interlock.engine import Result
 from interlock.engine.artifacts import Artifact
 from interlock.engine.creating import create
-from interlock.machine import OWNER, Actor, Fail
+from interlock.machine import FAILED, FINAL, OWNER, USER, Actor, Fail, Machine, Registry, State, Transition
 from interlock.store import tables as t
 from tests.support.api import Broken, order
 from tests.support.site import EVIL, Site
@@ -255,6 +256,24 @@ def test_a_large_family_is_drawn_in_part_and_short_stays_are_seen(site: Site) ->
     assert [(part.x, part.width) for part in found.rows[0].parts] == [(0.0, 1000.0), (995, 5)]
     many = {first.id: [("new", first.created_at + n) for n in range(100)]}
     assert "90 more, then" in family.lives(site.api.engine.registry, line[:2], many, now).rows[0].sentence
+
+
+def test_a_relative_that_gave_up_is_drawn_as_failed_until_now(site: Site) -> None:
+    stuck = Machine(
+        "stuck",
+        initial="new",
+        states=[State("new"), State("broken", FAILED), State("done", FINAL)],
+        transitions=[
+            Transition("new", "broken", on="fail"),
+            Transition("broken", "done", on="resolve", by=USER),
+            Transition("new", "done", on="do"),
+        ],
+    )
+    one = replace(site.api.asked(), machine="stuck", state="broken", created_at=0, finished_at=10)
+    found = family.lives(Registry([stuck]), [(one, "one", 0)], {one.id: [("new", 0), ("broken", 10)]}, 100)
+    drawn = [(part.kind, part.x, part.width) for part in found.rows[0].parts]
+    assert drawn == [("work", 0.0, 100.0), ("failed", 100.0, 900.0)]
+    assert found.ends == "now"
 
 
 def test_its_messages_and_effects_are_listed(site: Site) -> None:
