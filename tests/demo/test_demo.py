@@ -28,8 +28,9 @@ from interlock.apps.jobs.claims import steps
 from interlock.apps.jobs.demo import claims
 from interlock.apps.sample import parcel
 from interlock.apps.sessions.application import application as sessions
+from interlock.config import AiSettings
 from interlock.dashboard.views import View, ViewContext, view_of
-from interlock.demo import MARA, Part, mark, surroundings
+from interlock.demo import MARA, Part, mark, parts, surroundings
 from interlock.demo.loop import Demo
 from interlock.demo.part import Pace, handler, is_played
 from interlock.demo.parts import parts_of, played
@@ -611,3 +612,14 @@ def test_before_the_service_is_ready_nothing_is_done(store: Store) -> None:
     ready.set()
     made.once()
     assert World(engine, People(engine)).all() != []
+
+
+def test_the_demo_has_budgets_unless_some_are_configured(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "parts_of", lambda registry: [])
+    with Engine(sqlite_url, [parcel]) as engine:
+        for given, names in ((AiSettings(), {"all"}), (AiSettings(budgets={"all": {"day": 1}}), {"all"})):
+            engine.core.settings["ai"] = given
+            parts.configure(engine)
+            budgets = engine.core.settings["ai"].budgets
+            assert set(budgets) == names
+            assert (budgets["all"].day == 1) == bool(given.budgets)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, audit_settings, opened
+from interlock.console.options import DEFAULT_DATABASE, App, Config, Database, audit_settings, configure_demo, opened
 from interlock.console.printing import Json, as_json, table, when
 
 if TYPE_CHECKING:
@@ -37,8 +37,11 @@ def costs(
     """Show what models cost, by application, day, task or model, and what is used of the budgets."""
     from interlock.watch import costs as model_costs
 
-    limits = audit_settings(database, config, apps).ai.budgets
+    settings = audit_settings(database, config, apps)
     with opened(database, apps, config) as engine:
+        engine.core.settings[model_costs.SETTING] = settings.ai
+        configure_demo(engine)  # which has budgets, too
+        limits = model_costs.limits_of(engine.core.settings)
         now, registry = engine.clock.now(), engine.registry
         where = model_costs.ALL if workspace is None else workspace
         since = now - (days - 1) * model_costs.DAY

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from interlock.config import BudgetSettings
 from interlock.demo.part import Part, handler, is_played
 from interlock.engine import Engine
 from interlock.machine import Application, InterlockError, Machine, Registry, attribute
 
+BUDGETS = {"all": BudgetSettings(day=100, month=2000), "sessions": BudgetSettings(day=60)}
+"""For models, so that the page of costs shows some. A day of the demo stays below them."""
 SAMPLE = "interlock.apps.sample.application:application"
 """The sample is part of every demo, although it is not installed as an application."""
 
@@ -51,6 +54,10 @@ def configure(engine: Engine) -> None:
     for part in parts_of(engine.registry):
         if part.configure is not None:
             part.configure(engine)
+    ai = engine.core.settings.get("ai")
+    if ai is not None and not ai.budgets:
+        budgets = {name: one for name, one in BUDGETS.items() if name == "all" or name in engine.registry.applications}
+        engine.core.settings["ai"] = ai.model_copy(update={"budgets": budgets})
 
 
 def _parts(registry: Registry) -> Iterator[tuple[Application, Part]]:
