@@ -67,7 +67,7 @@ def remote_sandbox() -> Iterator[tuple[str, dict[str, str]]]:
         thread.join(10)
 
 
-@pytest.mark.parametrize("key", [KEY, "another-key-000"])
+@pytest.mark.parametrize("key", [KEY, pytest.param("another-key-000", marks=pytest.mark.soak)])
 def test_a_prompt_is_worked_on_with_the_tools_of_a_sandbox_elsewhere(sessions: Sessions, key: str) -> None:
     sessions.set(pool_size=0)
     with remote_sandbox() as (url, files):

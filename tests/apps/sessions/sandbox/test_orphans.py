@@ -45,7 +45,7 @@ def running(mark: str) -> list[str]:
 
 
 @needs_confinement
-@pytest.mark.parametrize("way", ["directly", "by its MCP server"])
+@pytest.mark.parametrize("way", ["directly", pytest.param("by its MCP server", marks=pytest.mark.soak)])
 def test_a_command_ends_with_a_killed_agent(place: Place, way: str) -> None:
     mark = f"86397.{os.getpid()}"
     command = f"sleep {mark}; true"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from interlock.apps.sessions.sandbox import confinement
 from interlock.apps.sessions.sandbox.confinement import Confinement
 from interlock.apps.sessions.sandbox.files import ToolRefused
 from interlock.apps.sessions.sandbox.git import GitFailed
+from interlock.apps.sessions.sandbox.slot import command_env
 
 from .conftest import SECRET, Place, needs_confinement
 
@@ -139,6 +141,15 @@ def test_all_processes_together_have_a_limit_of_memory(place: Place, command: st
     assert "fine" in place.bash("for i in $(seq 30); do sleep 0.5 & done; wait; echo fine"), (
         "what is shared counts once"
     )
+
+
+@needs_confinement
+def test_lower_limits_of_the_host_stay_and_leave_the_confinement(place: Place) -> None:
+    """The MCP server has such a limit, and nobody may raise it inside."""
+    argv = confinement.detect().argv(place.mine.view(), ["/bin/sh", "-c", "ulimit -n; ulimit -d"])
+    lower = ["prlimit", "--nofile=512:512", f"--data={256 * 1024**2}:{256 * 1024**2}", "--", *argv]
+    done = subprocess.run(lower, env=command_env(), capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (["512", str(256 * 1024)], "")
 
 
 def command_lines() -> Iterator[tuple[str, str]]:
