@@ -42,7 +42,7 @@ def test_costs_are_shown_by_application_task_and_day(site: Site) -> None:
     spend(site, 0, model="rules")
     page = text_of(site.get("/ui/costs"))
     assert "Today $1.52" in page
-    assert "30 days $6.52 1 more at unknown cost" in page
+    assert "30 days $6.52 1 unpriced" in page
     assert "Model calls 4 in 30 days" in page
     assert "From the cache 1" in page
     assert "By rules 1" in page
