@@ -85,6 +85,30 @@ def test_a_title_says_it_where_it_stands_apart(title: str | None, model: str) ->
     assert (found.workplace, evidence.source if evidence else None) == (model, None if model == "unknown" else "title")
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "model"),
+    [
+        ("Employment Type", "Part-time", "part_time", "unknown"),
+        ("Job Type", ["Contract"], "contract", "unknown"),
+        ("Time Type", "Regular", "unknown", "unknown"),
+        ("Workplace Type", "Hybrid", "unknown", "hybrid"),
+        ("Remote Work", ["Fully remote"], "unknown", "remote"),
+        ("Remote Work", "Not eligible", "unknown", "unknown"),
+        ("Remote Work", "Not eligible for remote work", "unknown", "onsite"),
+        ("Remote eligible", True, "unknown", "unknown"),
+        ("Team", "Remote", "unknown", "unknown"),
+    ],
+)
+def test_greenhouses_fields_of_the_employer(name: str, value: object, kind: str, model: str) -> None:
+    found = read("greenhouse", metadata=[{"id": 1, "name": name, "value": value}], location={"name": "Kiel"})
+    assert (found.employment_type, found.workplace) == (kind, model)
+    if model != "unknown":
+        assert found.workplace_evidence is not None
+        assert found.workplace_evidence.field == f"metadata.{name}"
+    placed = read("greenhouse", metadata=[{"name": "Workplace", "value": "Remote"}], location={"name": "Hybrid - Kiel"})
+    assert placed.workplace == "hybrid"
+
+
 def test_levers_text_is_read_from_its_parts_and_from_plain_fields() -> None:
     parts = {"description": ..., "lists": [], "additional": ..., "additionalPlain": "Free soup.\nAnd rum."}
     found = read("lever", **parts, opening="<p>Aye.</p>", descriptionBody="<p>Stoke.</p>")

@@ -6,6 +6,9 @@ work ("Hybrid") where the place belongs; then the offices are the places.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +22,9 @@ from interlock.apps.jobs.finder.sources.row import Row
 from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, period, workplace
 
 GLOBAL, EUROPEAN = "https://boards-api.greenhouse.io", "https://boards-api.eu.greenhouse.io"
+KIND_NAMES = re.compile(r"(?i)employment|(?:job|time|worker|contract|position|commitment) ?type|\bcommitment\b")
+MODEL_NAMES = re.compile(r"(?i)workplace|\bremote\b|work(?:ing)? (?:model|arrangement|type|style|mode)|location type")
+"""Names that employers give to fields of their own, which are in `metadata`."""
 QUESTION_TYPES = {
     "input_file": "file",
     "input_text": "text",
@@ -69,8 +75,12 @@ class Greenhouse(Adapter):
         if posted is None and updated is not None:
             posted, precision, dated = updated, Precision.APPROXIMATE, "updated_at"
         where, name = self._locations(row), row.text("location.name")
-        model = workplace(name)
-        kind = self._metadata(row, "employment type")
+        model, model_field, model_quote = workplace(name), "location.name", name
+        kind_field, kind = self._metadata(row, KIND_NAMES, employment_type)
+        if model == "unknown":
+            field, said = self._metadata(row, MODEL_NAMES, workplace)
+            if said:
+                model, model_field, model_quote = workplace(said), field, said
         return self.posting(
             page,
             board=page.board.board if page.board else hosted,
@@ -94,9 +104,9 @@ class Greenhouse(Adapter):
             questions=self._questions(row),
             evidence={
                 "posted_at": given(dated, row.get(dated)),
-                "workplace": given("location.name", name),
+                "workplace": given(model_field, model_quote),
                 "locations": given("location.name", name),
-                "employment_type": given("metadata.Employment Type", kind),
+                "employment_type": given(kind_field, kind),
             },
         )
 
@@ -112,11 +122,18 @@ class Greenhouse(Adapter):
         found = [place(where or name) for where, name in offices if not is_work_model(where or name or "")]
         return tuple(dict.fromkeys(one for one in found if one)) or places([named])
 
-    def _metadata(self, row: Row, name: str) -> str | None:
+    def _metadata(
+        self, row: Row, names: re.Pattern[str], meaning: Callable[[str | None], StrEnum]
+    ) -> tuple[str, str | None]:
+        """The employer's own field of one of these names that means something: its path and its words."""
         for one in row.rows("metadata"):
-            if (one.text("name") or "").lower() == name and isinstance(one.get("value"), str):
-                return one.text("value")
-        return None
+            name = one.text("name") or ""
+            if not names.search(name) or not isinstance(one.get("value"), str | list):
+                continue
+            words = ", ".join(one.lines("value"))
+            if meaning(words) != "unknown":
+                return f"metadata.{name}", words
+        return "metadata", None
 
     def _pay(self, row: Row) -> Salary | None:
         """The span over all ranges of one currency. A range names no period, so only its words can."""

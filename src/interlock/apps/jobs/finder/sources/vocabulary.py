@@ -32,6 +32,7 @@ WORKPLACES = (
     ),
     (Workplace.ONSITE, r"on.?site|in.?office|office.?based|in.?person|vor ort"),
 )
+NOT_REMOTE = re.compile(r"\b(?:no|not|non)(?: \w+){0,3} remote\b")
 LEVELS = {
     Seniority.INTERN: {"internship", "intern", "student", "student college", "student school"},
     Seniority.ENTRY: {"entry level", "entry", "junior", "graduate", "entry-level"},
@@ -67,6 +68,8 @@ def employment_type(text: str | None) -> EmploymentType:
 
 def workplace(text: str | None) -> Workplace:
     said = _spaced(text)
+    if NOT_REMOTE.search(said):
+        return Workplace.ONSITE
     return next((kind for kind, words in WORKPLACES if said and re.search(words, said)), Workplace.UNKNOWN)
 
 
