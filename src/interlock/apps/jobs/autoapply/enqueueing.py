@@ -38,6 +38,7 @@ from interlock.apps.jobs.finder.steps.listings import claim_name
 from interlock.engine import Instance, KeyTaken, NotFound
 from interlock.engine.application import Unit, count_uses, create
 from interlock.machine import SYSTEM, Actor
+from interlock.machine.transitions import PEOPLE
 from interlock.store import moment, span
 
 BY_RULE = Actor(SYSTEM, "rules")
@@ -118,8 +119,10 @@ def enqueue_by_person(
 ) -> Queued:
     """Queue a posting that a person chose. Criteria do not count, but limits do.
 
-    `again` is the reason for which the person applies for an opening that was applied for before.
+    `again` is the reason for which the person applies for an opening that was applied for before. An agent's token has
+    no such reason.
     """
+    again = again if actor.kind in PEOPLE else ""
     already_applied.lock_seeker(unit, workspace)
     row = posting_in(unit, workspace, posting_id)
     case = _case(unit, row, None)

@@ -52,6 +52,7 @@ TRUE = [
     "You reach me at jordis@example.org or https://example.org/jordis.",
     "You reach me at +49 30 5550142.",
     "What I wrote is used by third parties.",
+    "I moved from writing reports to building services, and I left in 2020.",
 ]
 
 

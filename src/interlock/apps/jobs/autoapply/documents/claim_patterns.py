@@ -59,7 +59,7 @@ BEFORE_COMPANY = word_list("at bei von")
 
 EMPLOYED = re.compile(
     r"\b(?:at|joined|employed by|hired by|(?:worked|working|freelanced|consulted|contracted|interned) (?:for|at)"
-    r"|(?:was|were|been|time|career|stint|stay) with|(?:came|moved|switched) from|employer(?: was| is|,|:)?"
+    r"|(?:was|were|been|time|career|stint|stay) with|came from|employer(?: was| is|,|:)?"
     r"|(?:company|start-?up|firm) (?:named|called)|founded|left|bei) (\w[\w'-]*)"
 )
 WORKED_FOR = re.compile(r"\bfor (\w[\w'-]*),? i (?:have )?(?:was|\w+ed|led|built|ran|wrote|made)\b")
