@@ -204,6 +204,23 @@ def test_an_address_alone_names_a_board_or_a_feed(url: str, kind: str | None) ->
     assert (found.ats if found else None) == kind
 
 
+@pytest.mark.parametrize(
+    ("employer", "title", "role"),
+    [
+        ("Nordlicht AG", "Cook at Nordlicht", "Cook"),
+        ("Nordlicht", "Nordlicht GmbH: Cook", "Cook"),
+        ("Nordlicht", "Cook at Sea", "Cook at Sea"),
+        ("Nordlicht", "Cook", "Cook"),
+        (None, "Cook at Nordlicht", "Cook at Nordlicht"),
+    ],
+)
+def test_a_title_of_an_employers_own_feed_is_the_role(employer: str | None, title: str, role: str) -> None:
+    item = {"id": "1", "url": "https://nordlicht.example/1", "title": title}
+    feed = adapter_of("feed", {"company_name": employer})
+    found = feed.parse(Answer(body({"version": "1", "items": [item]})), None, NOW).postings[0]
+    assert (found.title, found.company_name_raw) == (role, None)
+
+
 def test_titles_of_feeds() -> None:
     assert split_title("Nordlicht: Cook") == ("Cook", "Nordlicht")
     assert split_title("Cook at Nordlicht") == ("Cook", "Nordlicht")

@@ -74,7 +74,7 @@ class SourceRow:
 
     @property
     def adapter(self) -> Adapter:
-        return adapter_of(self.source_type, self.config)
+        return adapter_of(self.source_type, {"company_name": self.company_name or None, **self.config})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from interlock.apps.jobs.finder.geography.places import places
 from interlock.apps.jobs.finder.identity.addresses import Address
+from interlock.apps.jobs.finder.identity.keys import company_key
 from interlock.apps.jobs.finder.identity.urls import web_url
 from interlock.apps.jobs.finder.postings.posting import Method, Posting
 from interlock.apps.jobs.finder.sources.adapter import Adapter, Listing, Page, given
@@ -46,6 +47,8 @@ class FeedConfig(BaseModel):
     date_field: str = "published"
     company_extraction: Literal["field", "from_title"] = "field"
     """`from_title` reads "Company: Role" and "Role at Company"."""
+    company_name: str | None = None
+    """The employer whose feed it is. A title that only adds this name is the role alone."""
 
 
 class Feed(Adapter):
@@ -109,6 +112,9 @@ class Feed(Adapter):
         if company is None and config.company_extraction == "from_title":
             title, company = split_title(title)
             source = "title"
+        elif company is None and config.company_name:
+            role, named = split_title(title)
+            title = role if company_key(named) == company_key(config.company_name) else title
         where, kind = row.text(config.location_field) or row.text("region"), row.text("type") or row.text("job_type")
         posted, precision = row.date(config.date_field)
         if posted is None:
