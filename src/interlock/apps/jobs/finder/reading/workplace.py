@@ -22,6 +22,8 @@ _SPREAD = re.compile(
     r"\b(?:across|spread|spans?|spanning|multiple|various|different|behind|ahead|deadline|closes?|apply by|webinar)\b"
 )
 """A team in many zones asks for none; nor does a day on which applications close."""
+_BETWEEN = re.compile(r"\bbetween (?:utc|gmt|[a-z]{2,4}\b)")
+"""A stretch of zones is none of them."""
 _DAYS = re.compile(
     r"\b(?P<days>[1-5]|one|two|three|four|five)(?: ?(?:-|to|or) ?(?:[2-5]|two|three|four|five))?(?: ?\([1-5]\))?\+?"
     r"(?: days?|x| times)(?: ?/ ?| a | per | each | every | out of the )(?:work ?)?week"
@@ -40,7 +42,7 @@ _ZONES = (
     (r"cst|cdt|central(?: standard| daylight)? time(?: zone)?|us central", -6.0),
     (
         r"est|edt|eastern(?: standard| daylight)? time(?: zone)?|eastern (?:business |working )?hours"
-        r"|us eastern|us east coast hours",
+        r"|us eastern|us east coast hours|et(?= (?:core |working |business )?hours)|(?<=[ap]m )et",
         -5.0,
     ),
     (r"brt|brasilia time|argentina time", -3.0),
@@ -153,9 +155,10 @@ def timezone_of(document: Document, arrangement: str) -> Value:
     for cue in document.cues.get("zone", ()):
         begin, end = document.sentence(cue.start)
         stretch = document.low[max(begin, cue.start - 150) : min(end, cue.end + 150)]
-        found = _NAMED.search(stretch)
-        if found is not None and not _SPREAD.search(stretch):
-            return Value(_offset(found), "text asks for it", document.quote(cue.start, cue.end))
+        named = list(_NAMED.finditer(stretch))
+        between = _BETWEEN.search(stretch) is not None and len({_offset(one) for one in named}) > 1
+        if named and not between and not _SPREAD.search(stretch):
+            return Value(_offset(named[0]), "text asks for it", document.quote(cue.start, cue.end))
     if there:
         country = country_of(document.locations)
         if country is not None and country.offset is not None:
