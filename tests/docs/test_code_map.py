@@ -46,6 +46,13 @@ def test_every_page_template_and_table_that_it_names_is_there() -> None:
     assert {one for one in named if not (ROOT / one).exists() and not called(one)} == set()
 
 
+def test_every_module_beside_the_code_that_it_names_is_there() -> None:
+    named = set(re.findall(r"`((?:tests|bench|docs)(?:\.\w+)+)`", MAP))
+    assert len(named) > 5
+    places = {one: ROOT.joinpath(*one.split(".")) for one in named}
+    assert {one for one, at in places.items() if not at.is_dir() and not at.with_suffix(".py").is_file()} == set()
+
+
 def test_every_name_that_it_places_in_a_file_is_there() -> None:
     """It says `choose` in `engine/firing.py`; a name that moved would lead people astray."""
     placed = re.findall(r"`(\w+)`(?: and `(\w+)`)? (?:in|of) `((?:\w+/)*\w+\.py)`", MAP)
