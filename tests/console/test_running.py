@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import stat
 import subprocess
 import sys
@@ -87,6 +88,18 @@ def test_elsewhere_a_missing_database_names_the_services_that_run(service: Runni
     assert "start one with: interlock up" in done.err
     assert f"services that run now: {address(service)}" in done.err
     assert f"started in {here}" in done.err
+
+
+def test_a_database_whose_password_is_not_noted_is_asked_for(here: Path, state: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        shown = "postgresql://ann:***@db/work"
+        with noted(note(url=f"http://127.0.0.1:{port}", database=None, folder=str(here), shown=shown)):
+            done = command("instance", "list", cwd=here)
+            assert done.code == 1
+            assert f"{shown}) has a database with a password" in done.err
+            assert "this command uses sqlite:///data/interlock.db" in done.err
+            assert "written down" not in command("instance", "list", "--database", "sqlite:///mine.db", cwd=here).err
 
 
 def test_a_service_that_stopped_is_forgotten(service: Running, state: Path, here: Path) -> None:

@@ -128,6 +128,7 @@ def _noted(process: Process, config: Path | None) -> AbstractContextManager[None
             data=str(process.settings.data.absolute()),
             apps=list(process.settings.apps),
             folder=os.getcwd(),
+            shown=url.render_as_string(hide_password=True),
         )
     )
 

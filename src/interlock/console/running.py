@@ -24,7 +24,7 @@ CHOOSES = ("--database", "--config", "--data", "--url")
 """Options that say where to look."""
 VARIABLES = ("INTERLOCK_DATABASE", "INTERLOCK_CONFIG", "INTERLOCK_DATA")
 STARTS = ("up", "server", "worker", "new", "restore", "sample")
-"""Commands that start something of their own. (`worker list` and `worker drain` look at what runs.)"""
+"""Commands that start something of their own. (`worker list` looks at what runs.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,12 @@ class RunningService:
     """Where it was started."""
     data: str | None = None
     """Its data folder, where applications keep their files."""
+    shown: str | None = None
+    """The address of its database without a password."""
 
     @property
     def described(self) -> str:
-        return f"{self.url} ({self.database or 'a database with a password'})"
+        return f"{self.url} ({self.database or self.shown or 'a database with a password'})"
 
     def answers(self) -> bool:
         """Whether something listens at its address."""
@@ -125,8 +127,27 @@ def follow(arguments: Sequence[str]) -> None:
     if service.apps:
         os.environ["INTERLOCK_APPS"] = json.dumps(service.apps)
     os.environ["INTERLOCK_HTTP__URL"] = service.url
-    if sys.stderr.isatty():
+    if service.database is None and service.shown != (other := _configured()):
+        print(
+            f"interlock: the service {service.described} has a database with a password, which is not written down; "
+            f"this command uses {other}. Name the service's with --database or INTERLOCK_DATABASE",
+            file=sys.stderr,
+        )
+    elif sys.stderr.isatty():
         print(f"interlock: uses the service {service.described}", file=sys.stderr)
+
+
+def _configured() -> str:
+    """The database that a command uses by the configuration, without a password."""
+    import sqlalchemy as sa
+
+    from interlock.config import load
+    from interlock.machine import InterlockError
+
+    try:
+        return sa.make_url(load().database_url).render_as_string(hide_password=True)
+    except (InterlockError, sa.exc.ArgumentError):
+        return "another one"
 
 
 def _decides(arguments: Sequence[str]) -> bool:
@@ -154,5 +175,5 @@ def _read(path: Path) -> RunningService | None:
     except (OSError, ValueError, TypeError):
         return None
     texts = (made.url, made.folder, *made.apps) if isinstance(made.apps, list) else (None,)
-    optional = all(one is None or isinstance(one, str) for one in (made.database, made.config, made.data))
+    optional = all(one is None or isinstance(one, str) for one in (made.database, made.config, made.data, made.shown))
     return made if optional and isinstance(made.pid, int) and all(isinstance(one, str) for one in texts) else None
