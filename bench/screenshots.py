@@ -22,17 +22,17 @@ TARGET = Path("docs/images")
 WIDE = {
     "overview": "/ui",
     "instance": "/ui/instances/{contract}",
-    "reviews": "/ui/reviews?review={parcel}",
+    "reviews": "/ui/reviews?review={question}",
     "machine": "/ui/machines/contract",
     "contract": "/ui/contracts/{contract}/review",
     "jobs-matches": "/ui/jobs/matches",
     "jobs-posting": "/ui/jobs/postings/{posting}",
     "application": "/ui/jobs/applications/{application}",
     "claims": "/ui/machines/job",
-    "session": "/ui/sessions/{session}",
+    "session": "/ui/sessions/{asking}",
 }
 """Pages on a screen, light; the first also dark."""
-SMALL = {"phone": "/ui/reviews?review={parcel}"}
+SMALL = {"phone": "/ui/reviews?review={question}"}
 PATIENCE, SETTLED = 240.0, 40.0
 """Seconds until the demo must have something for every page, and seconds in which it goes on after that."""
 COLOURS = 256
@@ -98,17 +98,17 @@ def _known(api: httpx2.Client) -> dict[str, str] | None:
     known = {
         "contract": _first(api, "instances", machine="contract", state="review_required"),
         "application": _first(api, "instances", machine="application", state="requires_review"),
-        "session": _first(api, "instances", machine="session", state="needs_review"),
-        "parcel": _first(api, "reviews", machine="parcel"),
+        "question": _first(api, "reviews", machine="session"),
+        "asking": _first(api, "reviews", "instance_id", machine="session"),
         "posting": _first(api, "jobs/postings", state="matched"),
     }
     return {name: one for name, one in known.items() if one} if all(known.values()) else None
 
 
-def _first(api: httpx2.Client, path: str, **query: str) -> str | None:
+def _first(api: httpx2.Client, path: str, field: str = "id", **query: str) -> str | None:
     answer = api.get(f"/api/{path}", params={**query, "limit": "1"})
     found = answer.json().get(path.rpartition("/")[2], []) if answer.status_code == httpx2.codes.OK else []
-    return str(found[0]["id"]) if found else None
+    return str(found[0][field]) if found else None
 
 
 def _is_dark(shot: bytes) -> bool:
