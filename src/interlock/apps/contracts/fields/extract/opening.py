@@ -17,7 +17,7 @@ KINDS = (
     r"indenture|statement of work|charter|term sheet|release|assignment|schedule|plan|order form|covenant|exhibit"
 )
 _BETWEEN = re.compile(
-    r"\b(?:by and between|by and among|between|among|amongst|b e t w e e n)\b"
+    r"\b(?:by and between|by and among|between|among|amongst|b e t w e e n|parties to this [\w ]{3,40}? are)\b"
     r"|(?-i:\b(?:PARTIES|Parties):?(?= (?:\(?(?:1|i|a|A)\) |[A-Z][\w&.,' -]{2,60}\(\")))",
     re.IGNORECASE,
 )

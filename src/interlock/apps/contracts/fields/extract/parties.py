@@ -41,7 +41,8 @@ _JOINS = frozenset(
 )
 _NAME_WORD = re.compile(r"[(\"]?[A-Z\d\u00c0-\u00de]|[a-z]{1,2}-?[A-Z]|[a-z]+[A-Z]|[a-z]\d|[a-z][\w-]*\.[a-z]{2,3}\b")
 _NO_PARTY_BEFORE = re.compile(
-    r"\b(?:subsidiary|subsidiaries|division|affiliate|unit|parent|successor|successors|assignee|shareholders?|partner|member|manager|"
+    r"\b(?:subsidiary|subsidiaries|division|affiliate|unit|parent|successor|successors|in interest to|assignee|"
+    r"shareholders?|partner|member|manager|"
     r"trustee|agent|owned by|controlled by|managed by|formerly|f/?k/?a|a/?k/?a|d/?b/?a|known as|"
     r"laws of|name of|business as|(?:director|president|officer|chairman|secretary|owner) of|"
     r"part of|series of|sponsored by|office of|care of|c/o|Attention:?|listed on|certificate of|represented by)\b"
@@ -247,8 +248,9 @@ def _name_before(text: str, begin: int, form: re.Match[str]) -> Named | None:
     first = form.end() - len(rest)
     if re.match(r"An? ", name) and text[:first].endswith(", "):
         return None  # "Foo Holdings, A Mutual Company"
-    place = jurisdiction_at(name, 0)
-    kind = place is not None and _KIND_OF_COMPANY.fullmatch(name, place.end)  # "Delaware Corporation"
+    what = re.sub(r"^(?:A|AN) ", "", name)
+    place = jurisdiction_at(what, 0)
+    kind = place is not None and _KIND_OF_COMPANY.fullmatch(what, place.end)  # "Delaware Corporation"
     if kind or _NO_PARTY_BEFORE.search(text[max(begin, first - 70) : first]):
         return None
     return _place(text, name, first, form.end() + 2)

@@ -95,7 +95,10 @@ _NOT_A_NAME = re.compile(
     r"(?: part(?:y|ies))?)$",
     re.IGNORECASE,
 )
-_STATE_KIND = re.compile(r"^(?:a|an)\b|^(?:[A-Z]\w+ ){0,2}(?:corporation|company|partnership)$")
+_STATE_KIND = re.compile(
+    r"^(?:a|an)\b|^AN? (?:[A-Z]+ ){1,4}(?:CORPORATION|COMPANY|PARTNERSHIP)$|"
+    r"^(?:[A-Z]\w+ ){0,2}(?:corporation|company|partnership)$"
+)
 
 
 def strip_connectors(text: str) -> tuple[str, int]:
