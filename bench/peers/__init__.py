@@ -8,7 +8,7 @@ FINISHED    SQL that counts what it has finished, as it records that itself
 finished    instead of that, where there is no SQL: gives a function that counts it
 setup       makes its tables
 enqueue     puts so many jobs there, before the clock starts
-work        runs its worker for ever: calls `go` when it is ready to start, and `tick` in every handler
+work        runs its worker forever: calls `go` when it is ready to start, and `tick` in every handler
 sender      gives a function that enqueues one job, as an application does; raw SQL has none
 verify      raises if what it has written is broken
 

@@ -136,7 +136,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         said = up.says("Ctrl-C stops it.")
         assert "parcel" in said
         assert "without code" not in said
-        assert "changes by itself" not in said
+        assert "changes continuously" not in said
         assert "This is demo data" in front_page(tmp_path, port)
         assert up.stop() == 0
     mine = tmp_path / "mine"

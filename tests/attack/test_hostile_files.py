@@ -36,7 +36,7 @@ def test_these_are_all_the_ways_to_open_a_file() -> None:
 def test_each_is_ended_when_it_takes_too_long(way: str) -> None:
     with Reader(Limits(seconds=0.1, ocr_seconds_a_page=0.1)) as hasty:
         hasty._start()
-        os.kill(hasty._child.pid, signal.SIGSTOP)  # a file that keeps it busy for ever
+        os.kill(hasty._child.pid, signal.SIGSTOP)  # a file that keeps it busy forever
         with pytest.raises(errors.ParseTimeout):
             WAYS[way](hasty, PAPER)
         assert hasty._child is None, "it was ended"

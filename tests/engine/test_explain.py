@@ -140,7 +140,7 @@ def test_a_failed_step_names_when_it_is_retried_and_where(trial: Trial) -> None:
     assert (explanation.state, explanation.kind, explanation.waits_for) == ("broken", "failed", "time")
     assert explanation.upcoming == (Upcoming("the system fires 'retry', to 'working'", later(minutes=10)),)
     assert (
-        "It goes on to 'working' by itself at 2026-01-05 09:10:00 UTC (in 10 minutes) after ValueError: no answer."
+        "It moves on to 'working' automatically at 2026-01-05 09:10:00 UTC (in 10 minutes) after ValueError: no answer."
         in (explanation.sentence)
     )
 
@@ -158,7 +158,7 @@ def test_a_pause_until_a_moment_names_who_made_it_and_when_it_ends(trial: Trial)
     trial.engine.pause(it, actor=ANN, resume_at=later(days=3))
     explanation = explained(trial, it)
     assert (explanation.waits_for, explanation.upcoming) == ("time", (Upcoming("it is resumed", later(days=3)),))
-    expected = "It was paused by user:ann and goes on by itself at 2026-01-08 09:00:00 UTC (in 3 days)."
+    expected = "It was paused by user:ann and resumes automatically at 2026-01-08 09:00:00 UTC (in 3 days)."
     assert expected in explanation.sentence
 
 
@@ -301,7 +301,7 @@ def test_a_final_state_waits_for_nothing_and_says_who_may_reopen_it(trial: Trial
     it = visiting(trial, Go("done"))
     explanation = explained(trial, it)
     assert (explanation.waits_for, explanation.kind, explanation.upcoming) == ("nothing", "final", ())
-    assert "It ended in 'done' at 2026-01-05 09:00:00 UTC (0 seconds ago); nothing more happens by itself." in (
+    assert "It ended in 'done' at 2026-01-05 09:00:00 UTC (0 seconds ago); nothing more happens." in (
         explanation.sentence
     )
     assert explanation.next == (Allowed("reopen", "working", ("user",)),)

@@ -141,7 +141,7 @@ def test_a_person_says_how_it_ended_and_nothing_else_changes(trial: Trial, decis
     trial.engine.reviews.decide(review.id, decision, actor=ANN)
     assert trial.engine.effects(claim.id)[0].status == status
     assert trial.state(claim.id) == "gone"
-    assert "nothing more happens by itself" in trial.engine.explain(claim.id).sentence
+    assert "nothing more happens" in trial.engine.explain(claim.id).sentence
     assert trial.engine.explain(claim.id).waits_for == "nothing"
 
 

@@ -339,7 +339,7 @@ def test_a_final_state_has_no_timer() -> None:
     assert problems(
         states=states(State("done", FINAL, timers=(Timer(HOUR, fire="reopen"),))),
         transitions=plus(Transition("done", "new", on="reopen", by=USER)),
-    ) == ["stuck: final state 'done' has a timer; it rests, so nothing may move it by itself"]
+    ) == ["stuck: final state 'done' has a timer; nothing may move an ended instance"]
 
 
 def test_a_final_state_has_no_reminder() -> None:

@@ -47,7 +47,7 @@ def keep_open(receiver: Receiver, _: socket.socket) -> None:
 
 
 def drip(receiver: Receiver, client: socket.socket) -> None:
-    """A byte now and then, for ever."""
+    """A byte now and then, forever."""
     try:
         while not receiver.over.wait(0.02):
             client.sendall(b"x")

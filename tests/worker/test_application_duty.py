@@ -1,4 +1,4 @@
-"""Duties of applications: one process at a time runs each, and one that fails for ever does no harm."""
+"""Duties of applications: one process at a time runs each, and one that fails forever does no harm."""
 
 from __future__ import annotations
 

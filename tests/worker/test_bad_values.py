@@ -207,7 +207,7 @@ def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(live
 
 
 def test_a_poisonous_result_is_tried_no_more_often_than_its_rule_allows(live_engine: Opener) -> None:
-    """It must neither be lost nor come round for ever."""
+    """It must neither be lost nor come round forever."""
     runs: list[int] = []
 
     def work(task: Task[Any]) -> Go:

@@ -40,7 +40,7 @@ def start(
 
     with opened(database, apps) as engine:
         done = engine.write(lambda unit: halting.halt(unit, machine, by(user), reason=reason))
-    typer.echo(f"{_name(done.machine)} halted since {when(done.at)} UTC; go on with: interlock halt end '{machine}'")
+    typer.echo(f"{_name(done.machine)} halted since {when(done.at)} UTC; resume with: interlock halt end '{machine}'")
 
 
 @app.command()

@@ -72,7 +72,7 @@ def _decide(engine: Engine) -> int:
     for review in engine.reviews.waiting(limit=50):
         try:
             decision = "send back" if review.id.int % 4 == 0 else "clear"
-            engine.reviews.decide(review.id, decision, actor=reviewer, reason="the sample decides by itself")
+            engine.reviews.decide(review.id, decision, actor=reviewer, reason="the sample decides automatically")
             done += 1
         except EngineError:
             continue  # the parcel's timer, or another reviewer, was first

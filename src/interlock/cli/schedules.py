@@ -141,7 +141,7 @@ def remove(
     database: Database = DEFAULT_DATABASE,
     apps: App = None,
 ) -> None:
-    """Remove a schedule. Instances that it started go on."""
+    """Remove a schedule. Instances that it started continue."""
     from interlock.engine import schedules
 
     with opened(database, apps) as engine:

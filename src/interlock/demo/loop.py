@@ -101,7 +101,7 @@ class Demo(Loop):
                     self._try(partial(part.react, self._engine, found, self._rng))
 
     def _tidy(self) -> None:
-        """Discard dead letters and messages beyond what a page shows, so that nothing grows for ever."""
+        """Discard dead letters and messages beyond what a page shows, so that nothing grows forever."""
         engine = self._engine
         for letter in self._older(tables.dead_letter, "open", LETTERS):
             self._try(partial(engine.dead_letters.discard, letter, actor=IVO, note="seen"))

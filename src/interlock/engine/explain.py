@@ -104,7 +104,7 @@ class _Reader:
         by = f" by {row.actor}{f' ({reason})' if reason else ''}" if row else ""
         if i.wake == "resume" and i.due_at is not None:
             self.coming.append(Upcoming("it is resumed", moment(i.due_at)))
-            return "time", f"It was paused{by} and goes on by itself at {self.when(i.due_at)}"
+            return "time", f"It was paused{by} and resumes automatically at {self.when(i.due_at)}"
         return "person", f"It was paused{by} and waits for a person to resume it"
 
     def _halted(self, halt: halting.Halt) -> tuple[str, str]:
@@ -112,7 +112,7 @@ class _Reader:
         why = f" ({halt.reason})" if halt.reason else ""
         return "person", (
             f"{what} is halted: {halt.actor} stopped it at {self.when(halt.at)}{why}. "
-            "Its step starts when a person lets the work go on"
+            "Its step starts when a person resumes the work"
         )
 
     def _worked_on(self) -> tuple[str, str]:
@@ -150,13 +150,13 @@ class _Reader:
         if deferred_crash(i) is not None:
             return (
                 "worker",
-                "Its worker was lost; the next round of a worker that serves it counts the crash and goes on",
+                "Its worker was lost; the next round of a worker that serves it counts the crash and continues",
             )
         edges = self.machine.edges_on(i.state, i.due_event or "")
         to = edges[0].to if len(edges) == 1 else (i.failed_step or "").partition(":")[0]
         self.coming.append(Upcoming(f"the system fires {i.due_event!r}, to {to!r}", moment(i.due_at)))
         error = f" after {i.error['type']}: {i.error['message']}" if i.error else ""
-        return "time", f"It goes on to {to!r} by itself at {self.when(i.due_at)}{error}"
+        return "time", f"It moves on to {to!r} automatically at {self.when(i.due_at)}{error}"
 
     def _blocked(self) -> tuple[str, str]:
         key = self.instance.blocked_on
@@ -172,7 +172,10 @@ class _Reader:
         i = self.instance
         state = machine.states[i.state]
         if state.kind is Kind.FINAL:
-            return "nothing", f"It ended in {i.state!r} at {self.when(i.entered_at)}; nothing more happens by itself"
+            return (
+                "nothing",
+                f"It ended in {i.state!r} at {self.when(i.entered_at)}; nothing more happens",
+            )
         # A dead letter of an earlier step does not matter in a state that waits for something else.
         here = () if state.kind is not Kind.WAITING else (t.dead_letter.c.state == i.state,)
         letter = self.first(

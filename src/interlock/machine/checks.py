@@ -240,7 +240,7 @@ def _stuck(machine: Machine) -> list[str]:
         ):
             problems.append(f"stuck: nothing moves state {s.name!r} on: no retry by the system, no person")
         if s.kind is Kind.FINAL and any(isinstance(t, Timer) for t in s.timers):
-            problems.append(f"stuck: final state {s.name!r} has a timer; it rests, so nothing may move it by itself")
+            problems.append(f"stuck: final state {s.name!r} has a timer; nothing may move an ended instance")
         if s.lost and not any(e.to == s.lost and By.SYSTEM in e.by for e in edges):
             problems.append(
                 f"stuck: state {s.name!r} goes to {s.lost!r} when its worker is lost, "

@@ -129,7 +129,7 @@ def _tables_of(application: Application) -> list[ApplicationTable]:
 def _described(application: str, table: sa.Table, personal: Personal | None) -> ApplicationTable:
     if table.foreign_keys or table.autoincrement_column is not None:
         raise InterlockError(
-            f"the table {table.name!r} has a foreign key, or a number that counts by itself; backups cannot carry "
+            f"the table {table.name!r} has a foreign key, or an automatic number; backups cannot carry "
             "them: use id_(…, primary=True), and remove rows yourself"
         )
     kinds = {column.name: kind_of(column) for column in table.columns}

@@ -5,7 +5,7 @@
         ...
         assert len(model.requests) == 1
 
-Each entry of the script is the answer to one request; the last one is given for ever. A mapping is an answer as the
+Each entry of the script is the answer to one request; the last one is given forever. A mapping is an answer as the
 task's type wants it; the classes here are everything else that a server can do to a client.
 """
 

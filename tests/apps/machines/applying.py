@@ -31,7 +31,7 @@ class Site:
 
 
 def submission(task: Task[Application]) -> str:
-    """The name of the submission, for ever: whatever step sends it, it is the same one."""
+    """The name of the submission, forever: whatever step sends it, it is the same one."""
     return f"submit:{task.id}"
 
 

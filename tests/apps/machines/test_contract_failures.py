@@ -81,7 +81,7 @@ def test_what_no_retry_can_help_is_rejected_at_once_through_failed(trial: Script
 
 @each_step
 def test_any_exception_goes_to_failed_and_names_the_step(trial: ScriptedTrial, step: str) -> None:
-    """Trap B3: an error after the model was paid must not leave the contract where it is for ever."""
+    """Trap B3: an error after the model was paid must not leave the contract where it is forever."""
     it = CONTRACT.at(trial, step)
     trial.work(it, KeyError("config"))
     failed = trial.get(it)

@@ -187,7 +187,7 @@ def _inside(text: str, value: str) -> bool:
 
 
 def _hide_key(unit: Unit, instance: Instance) -> None:
-    """Remove the key. If it must stay taken for ever, its hash is stored."""
+    """Remove the key. If it must stay taken forever, its hash is stored."""
     assert instance.key is not None
     if instance.unique_key is not None:
         keep_keys(unit, [(instance.workspace, instance.machine, erased_key(instance.key), instance.id)])

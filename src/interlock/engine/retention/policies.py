@@ -54,7 +54,7 @@ UNREADABLE = "it cannot be read: look into it first"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How long ended instances and old rows are kept; None: for ever."""
+    """How long ended instances and old rows are kept; None: forever."""
 
     folder: Path
     default: Micros | None = None
@@ -153,7 +153,7 @@ def find_candidates(conn: sa.Connection, scope: Scope, after: UUID | None, limit
     rows = conn.execute(query.order_by(I.c.state, I.c.id).limit(limit)).all()
     old = [row for row in rows if row.finished_at is not None and row.finished_at <= scope.before]
     back = removing.held_back(conn, {row.id: row.root for row in old})
-    back |= {row.id: "something is due by itself" for row in old if not row.still and row.id not in back}
+    back |= {row.id: "something is due automatically" for row in old if not row.still and row.id not in back}
     young = all(row.created_at > scope.before for row in rows)
     return Candidates(
         tuple((row.id, row.seq) for row in old if row.id not in back),

@@ -95,7 +95,7 @@ def test_a_claim_that_is_refused_leaves_no_key(claims: ClaimsApi, shown: redis_c
 def test_a_key_of_somebody_who_asks_as_well_does_not_hide_that_the_job_is_over(
     claims: ClaimsApi, shown: redis_client.Redis
 ) -> None:
-    """Many who ask for the same job would else tell each other for ever that it is being applied for."""
+    """Many who ask for the same job would else tell each other forever that it is being applied for."""
     claims.patch("owner", board="ramp", job_id="1", status="rejected")
     shown.set(KEY, "another-who-asks", ex=300)
     assert claims.claim("1").status_code == 400

@@ -239,7 +239,7 @@ def test_a_denied_tool_is_not_used_and_the_agent_hears_why(claude: Sessions, api
 
 def test_a_running_prompt_is_cancelled_with_what_it_cost(claude: Sessions, api: FakeApi) -> None:
     api.waits.set()
-    made = claude.start("Think for ever")
+    made = claude.start("Think forever")
     with claude.working():
         eventually(lambda: api.asked)
         claude.api.post(f"/sessions/{made['id']}/cancel", who="member")

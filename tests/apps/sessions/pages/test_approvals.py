@@ -46,7 +46,7 @@ def test_a_call_that_waits_is_answered_on_the_page_with_the_time_that_is_left(pa
         assert "The agent is waiting for an answer." in text
         assert "asks you" in pages.get(ROOT)
         after = pages.site.send(f"{ROOT}/{made}", answer, {"decision": "allow"}, "member")
-        assert "Allowed: the agent goes on" in after.text
+        assert "Allowed: the agent continues" in after.text
     assert "Done." in pages.page(made)
     assert tool_answers(pages, made)[-1][1] is False
 
@@ -54,7 +54,7 @@ def test_a_call_that_waits_is_answered_on_the_page_with_the_time_that_is_left(pa
 def test_a_denial_reaches_the_agent_with_its_reason(pages: Pages) -> None:
     with asking(pages) as (made, answer):
         sent = {"decision": "deny", "reason": "the build is needed"}
-        assert "Denied: the agent goes on" in pages.site.send(f"{ROOT}/{made}", answer, sent, "member").text
+        assert "Denied: the agent continues" in pages.site.send(f"{ROOT}/{made}", answer, sent, "member").text
     assert ("the build is needed", True) in tool_answers(pages, made)
     assert "I leave the files where they are." in pages.page(made)
     assert "t-denied" in pages.page(made) or "t-failed" in pages.page(made)

@@ -94,7 +94,7 @@ def test_a_conflict_is_said_and_nothing_is_merged(pages: Pages) -> None:
     git("commit", "--quiet", "-am", "Another", cwd=source(pages))
     refused = publish(pages, made, "merge", sure="yes")
     assert refused.status_code == 409
-    assert "cannot be merged" in unescape(refused.text)
+    assert "has conflicts with main" in unescape(refused.text)
     assert git("log", "--format=%s", "-1", "main", cwd=source(pages)) == "Another"
     assert "could not merge" in pages.get(f"{ROOT}/{made}/changes")
 

@@ -38,7 +38,7 @@ def _sound(pattern: str) -> str:
         raise ValueError(f"the pattern {pattern[:60]!r} is not a regular expression: {error}") from error
     if _NESTED.search(pattern):
         raise ValueError(
-            f"the pattern {pattern[:60]!r} repeats a repetition, which can take for ever; bound it: {{0,40}} for *"
+            f"the pattern {pattern[:60]!r} repeats a repetition, which can take forever; bound it: {{0,40}} for *"
         )
     return pattern
 

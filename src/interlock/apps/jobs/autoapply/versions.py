@@ -1,6 +1,6 @@
 """The versions of the machine: which one new applications get, and what all of them share.
 
-Every process serves both, so that applications of the other version go on while an operator migrates them, or for ever.
+Every process serves both, so that applications of the other version go on while an operator migrates them, or forever.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def rules(
                 one.name,
                 "paused" if one.paused else "on",
                 str(one.rule.get("max_applications_per_week", "")),
-                "asks you" if one.rule.get("require_user_approval", True) else "sends by itself",
+                "asks you" if one.rule.get("require_user_approval", True) else "sends automatically",
             )
             for one in found
         ],

@@ -136,7 +136,7 @@ def _by_result(
             return (
                 Result.FAILED,
                 "max_turns",
-                f"The agent used all its turns ({run.max_turns}) and was not done: prompt again to let it go on.",
+                f"The agent used all its turns ({run.max_turns}) and was not done: prompt again to continue.",
             )
         case "error_max_budget_usd":
             return (

@@ -65,7 +65,7 @@ def follow(engine: Engine, session_id: UUID, *, every: bool = False, plain: bool
                 screen.status(following.status)
                 time.sleep(LOOK_EVERY)
     except KeyboardInterrupt:
-        typer.echo(f"the agent goes on; end it with: interlock session cancel {session_id}", err=True)
+        typer.echo(f"the agent continues; end it with: interlock session cancel {session_id}", err=True)
         return INTERRUPTED
 
 

@@ -1,6 +1,6 @@
 """Dead letters of sessions: sandboxes that could not be borrowed or given back, and steps of sessions that failed.
 
-A person retries one, resolves it (it was put right elsewhere), discards it (the sandbox is given up and taken out of
+A person retries one, resolves it (it was solved elsewhere), discards it (the sandbox is given up and taken out of
 use), or releases the sandbox by force. Each is in the history of its loan.
 """
 
@@ -132,7 +132,7 @@ def retry(unit: Unit, letter_id: UUID, actor: Actor, note: str) -> Instance:
 
 
 def resolve(unit: Unit, letter_id: UUID, actor: Actor, note: str) -> Instance:
-    """It was put right elsewhere: the loan has ended."""
+    """It was solved elsewhere: the loan has ended."""
     return _settle(unit, letter_id, actor, note, "resolved", Resolution.RESOLVED)
 
 

@@ -35,7 +35,7 @@ def _not_in_use(unit: Unit, found: Instance, edge: Edge, actor: Actor) -> None:
     its = unit.lock(found.parent)
     if its.machine == session.name and is_busy(its) and its.data.get("loan_id") in (None, str(found.id)):
         raise Refused(
-            f"session {its.id} works in this sandbox; cancel the session first, and its sandbox goes back by itself"
+            f"session {its.id} works in this sandbox; cancel the session first, and its sandbox goes back automatically"
         )
 
 

@@ -112,6 +112,6 @@ async def answer(form: Posted, id: Annotated[UUID, Path()], review: Annotated[UU
         said = {"reason": reason, "changed_input": changed}
         reviews.decide(unit, review, decision, who.actor_in(instance.workspace), answer=said, reason=reason)
         words = {ALLOW: "Allowed", CHANGED: "Allowed with your changes", DENY: "Denied"}
-        return Done(said=f"{words[chosen]}: the agent goes on", to=f"{ROOT}/{id}")
+        return Done(said=f"{words[chosen]}: the agent continues", to=f"{ROOT}/{id}")
 
     return await form.do(job, "review")

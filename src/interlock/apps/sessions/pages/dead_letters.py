@@ -33,7 +33,7 @@ ACTIONS = {
 }
 SAID = {
     "retry": "It is tried again, with all attempts",
-    "resolve": "Resolved: it was put right elsewhere",
+    "resolve": "Resolved: it was solved elsewhere",
     "discard": "Discarded",
     "release-force": "Released by force",
 }

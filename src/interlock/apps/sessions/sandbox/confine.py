@@ -114,7 +114,7 @@ def raise_loopback() -> None:
 
 
 def forbid(limits: dict[str, int]) -> None:
-    """Give up every right, for ever, and take the limits."""
+    """Give up every right, forever, and take the limits."""
     # Up to the number that the kernel knows; those after it are refused, which is as good.
     for number in range(64):
         libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)

@@ -79,7 +79,7 @@ class TreeFiles:
     def read(self, path: str) -> bytes:
         *above, name = self._named(path)
         with self.folder(above) as folder:
-            # A FIFO would wait for a writer, for ever.
+            # A FIFO would wait for a writer, forever.
             number = self._opened(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, folder)
             try:
                 self._check(os.fstat(number), path)

@@ -44,7 +44,7 @@ class NotConfigured(InterlockError):
 
 
 class MergeConflict(InterlockError):
-    """The branch cannot be merged by itself."""
+    """The branch cannot be merged without conflicts."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Repository:
                 made = line("rev-parse", "HEAD", cwd=tree)
             except GitFailed as error:
                 raise MergeConflict(
-                    f"{branch} cannot be merged into {target} by itself: merge it by hand ({hidden(str(error))})"
+                    f"{branch} has conflicts with {target}: merge it by hand ({hidden(str(error))})"
                 ) from None
             finally:
                 with suppress(GitFailed):

@@ -116,7 +116,7 @@ async def change(form: Posted, id: UUID) -> Response:
     def other(unit: Unit) -> Done:
         if wanted == "delete":
             rules.delete(unit, place, id, actor.name)
-            return Done(said=f"Deleted: {row.name}. Its applications stay and go on.", to=PATH)
+            return Done(said=f"Deleted: {row.name}. Its applications stay and continue.", to=PATH)
         many = deciding.pause_rule if wanted == "pause" else deciding.resume_rule
         done = many(unit, place, id, actor)
         words = "Paused" if wanted == "pause" else "Resumed"

@@ -137,7 +137,7 @@ def counts_by_rule(conn: sa.Connection, workspace: str) -> dict[UUID, dict[str, 
 def that_count(conn: sa.Connection, workspace: str, since: Micros) -> list[ApplicationRow]:
     """Applications that limits count: open ones, and those that were sent since then.
 
-    One that a person has paused does not count: it may stay paused for ever.
+    One that a person has paused does not count: it may stay paused forever.
     """
     is_open = sa.and_(
         T.c.status.not_in(ENDED), sa.or_(T.c.status != "paused", T.c.paused_by.is_(None), T.c.paused_by == "system")

@@ -1,6 +1,6 @@
 """Whether a posting still takes applications, asked right before one is sent.
 
-A wrong "closed" hides a job for ever, a wrong "uncertain" costs one more look. So only a clear answer closes: the
+A wrong "closed" hides a job forever, a wrong "uncertain" costs one more look. So only a clear answer closes: the
 system's own 404 for one posting, a page that is gone or says so, or a complete list without it and a page without it.
 """
 

@@ -131,7 +131,7 @@ class _Visit:
         page = await context.new_page()
         context.on("page", _close_popup)
         await page.goto(self._url, wait_until="domcontentloaded", timeout=0)
-        with suppress(NotInTime):  # a page that loads for ever is read as it is then
+        with suppress(NotInTime):  # a page that loads forever is read as it is then
             await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
         html = (await page.content()).encode("utf-8", "replace")
         if len(html) > self._limit:
