@@ -237,3 +237,15 @@ def test_it_says_what_each_application_needs_of_the_host(tmp_path: Path) -> None
         "all: model",
         "jobs: keys",
     } <= names
+
+
+def test_checks_that_fail_hide_nothing_of_other_applications(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(
+        "from interlock import Application, Registry\n"
+        'registry = Registry([Application("shop", checks="shop:checks")])\n'
+        "def checks(settings):\n"
+        "    return [1 / 0]\n"
+    )
+    done = command("doctor", "--app", "shop:registry", "--database", f"sqlite:///{tmp_path}/none.db", cwd=tmp_path)
+    assert "its checks failed: ZeroDivisionError: division by zero" in done.out, done.err
+    assert "sessions" in done.out

@@ -81,9 +81,13 @@ def _host(database: str, apps: list[str] | None) -> list[HostCheck]:
             found.append(HostCheck(f"{one.name}: code", says, do))
         elif one.checks is not None:
             try:
-                found += attribute(one.checks, "a function", "function")(settings.section(one.name))
+                given = attribute(one.checks, "a function", "function")(settings.section(one.name))
+                found += [check for check in given if isinstance(check, HostCheck)]
             except InterlockError as error:
                 found.append(HostCheck(one.name, str(error), "install the application with its extras"))
+            except Exception as error:  # a mistake in one application hides nothing of the others
+                says = f"its checks failed: {type(error).__name__}: {error}"
+                found.append(HostCheck(one.name, says, "tell whoever maintains the application"))
     return found
 
 
