@@ -41,6 +41,7 @@ FATES = (SURE, *DOUBTS, VERSION, AMENDMENT, LOCKED, TORN)
 WEIGHTS = (48, 8, 8, 8, 12, 8, 4, 4)
 HEAVY_NAME = "data-room-annex"
 FIRST_VERSION = re.compile(r"-(\d{6})\.pdf$")
+OUR_NAME = re.compile(r"(.+)-(\d{6})(?:-version-2|-amendment-1)?\.pdf")
 MOST_LOOKED_AT = 40
 
 
@@ -85,7 +86,8 @@ def _paper(engine: Engine, rng: random.Random, fate: str) -> Paper:
 def _completed(conn: sa.Connection) -> list[Instance]:
     """Agreements that can have a next version: commercial ones, the newest first."""
     found = instances(conn, contract.name, states=(COMPLETED,), newest_first=True, limit=MOST_LOOKED_AT)
-    return [one for one in found if one.data["vertical"] == COMMERCIAL and FIRST_VERSION.search(one.data["filename"])]
+    first = [one for one in found if FIRST_VERSION.search(one.data["filename"]) and _is_ours(one)]
+    return [one for one in first if one.data["vertical"] == COMMERCIAL]
 
 
 def _next(base: Instance, fate: str) -> Paper:
@@ -130,8 +132,16 @@ def _run_step(task: Task[Contract], _: random.Random, *, step: str) -> Outcome:
 # -- people
 
 
+def _is_ours(instance: Instance) -> bool:
+    """Whether the demo made this file; a visitor's is decided by nobody but people."""
+    found = OUR_NAME.fullmatch(instance.data["filename"])
+    return found is not None and found[1] in (HEAVY_NAME, slug(agreements.terms(int(found[2])).title))
+
+
 def react(engine: Engine, instance: Instance, rng: random.Random) -> None:
     """A reviewer who knows what was agreed on: wrong values are corrected, some papers are sent back."""
+    if not _is_ours(instance):
+        return
     person = rng.choice((MARA, IVO))
     for review in engine.reviews.waiting(instance_id=instance.id):
         if review.state is None:  # a sample, which nobody has read yet
