@@ -62,6 +62,22 @@ def test_what_the_posting_itself_says_is_shown_too() -> None:
     assert scan(context=GERMANY, asks="- Python\nWe do not sponsor visas.") == [("sponsorship", True)]
 
 
+def test_a_degree_and_a_place_that_the_posting_asks_for() -> None:
+    who = applicant(education=[{"school": "Hafen University", "degree": "BSc"}], home="Portland, OR, US")
+    assert scan(who=who, asks="- A PhD in physics is required") == [("degree", True)]
+    for soft in (
+        "- A PhD or equivalent experience",
+        "- PhD preferred",
+        "- Bachelor's or Master's degree",
+        "- Master data",
+    ):
+        assert scan(who=who, asks=soft) == [], soft
+    assert scan(who=applicant(education=[]), asks="- A PhD in physics is required") == [], "nothing is known"
+    there = {"location": "Berlin, Germany", "asks": "- Python\nThis role is on-site in our office."}
+    assert ("location", True) in scan(who=who, **there)
+    assert ("location", True) not in scan(who=who, **{**there, "location": "Portland, OR"})
+
+
 def test_a_salary_above_what_it_pays() -> None:
     asked = ask("Desired salary", "number")
     assert scan(asked, who=applicant(answers={"salary_expectation": 190000})) == [("salary", True)]

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from interlock.apps.jobs.autoapply.answers.degrees import degree_levels
+from interlock.apps.jobs.autoapply.answers.degrees import NAMES, degree_level, degree_levels
 from interlock.apps.jobs.autoapply.answers.derived import is_yes_no, years_asked
 from interlock.apps.jobs.autoapply.answers.experience import total_years
 from interlock.apps.jobs.autoapply.answers.fields import field_of
 from interlock.apps.jobs.autoapply.answers.formats import read_number
 from interlock.apps.jobs.autoapply.answers.options import truth
 from interlock.apps.jobs.autoapply.answers.values import Answer, Answered, FormContext
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.postings.posting import PER_YEAR, Question
 from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.profiles.profile import Profile
+from interlock.apps.jobs.finder.profiles.seeker import Seeker
 
 Kind = Literal["authorisation", "sponsorship", "experience", "degree", "location", "salary"]
+MOST_TEXT = 20_000
+_NAMES_DEGREE = re.compile(r"\b(?:degree|bachelor|master'?s|ph\.?d|doctorate|bsc|msc|abschluss|studium)\b")
+_SOFT = re.compile(
+    r"\b(?:or (?:an? )?(?:\w+ )?(?:equivalent|similar|comparable|related)|equivalent|preferred|a plus|nice to have"
+    r"|ideally|desirable|desired|optional|or (?:\w+ )?experience|oder (?:vergleichbar\w*|gleichwertig\w*)|von vorteil"
+    r"|wunschenswert|not (?:required|necessary|needed)|no degree)\b"
+)
+"""Words with which a degree is not asked for without an alternative."""
 _FIELDS: dict[str, tuple[Kind, bool]] = {
     "work_authorisation": ("authorisation", False),
     "authorised_without_sponsorship": ("sponsorship", False),
@@ -103,12 +114,39 @@ def _of_text(posting: ReadPosting, profile: Profile, context: FormContext) -> li
         found.append(
             _text("experience", f"it asks for {asked.value:g} years, you have {has[0]:g}: {asked.evidence.quote}")
         )
+    if (degree := _degree(posting, profile)) is not None:
+        found.append(degree)
+    if (place := _place(posting, profile)) is not None:
+        found.append(place)
     pay, wanted = posting.salary, profile.salary
     if pay is not None and wanted is not None and pay.value[2] == wanted.currency and pay.value[1] is not None:
         least = wanted.min * PER_YEAR[wanted.period]
         if pay.value[1] < least:
             found.append(_text("salary", f"it pays at most {pay.value[1]:,.0f}; your least is {least:,.0f}"))
     return found
+
+
+def _degree(posting: ReadPosting, profile: Profile) -> Knockout | None:
+    """A degree that the requirements name without an alternative, above the highest one of the profile."""
+    has = [level for one in profile.education if (level := degree_level(one.degree)) is not None]
+    if not has:
+        return None
+    for line in posting.reading.sections.get("requirements", "")[:MOST_TEXT].splitlines():
+        low = fold(line)
+        levels = degree_levels(line) if _NAMES_DEGREE.search(low) and not _SOFT.search(low) else frozenset[int]()
+        if levels and min(levels) > max(has):
+            reason = f"it asks for a {NAMES[min(levels)]}, you have a {NAMES[max(has)]}: {' '.join(line.split())[:200]}"
+            return _text("degree", reason)
+    return None
+
+
+def _place(posting: ReadPosting, profile: Profile) -> Knockout | None:
+    """Work at a place that is none of the profile's."""
+    model, seeker = posting.workplace, Seeker(profile)
+    if model is None or model.value not in ("hybrid", "onsite") or seeker.at_office(posting) is not False:
+        return None
+    where = "; ".join(one.raw for one in posting.posting.locations)[:150] or "elsewhere"
+    return _text("location", f"the work is {model.value} ({where}), and not in {seeker.office_names}")
 
 
 def _text(kind: Kind, reason: str) -> Knockout:
