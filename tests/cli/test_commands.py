@@ -175,6 +175,14 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     assert interlock("db", "status", cwd=tmp_path).returncode == 1
 
 
+def test_lists_show_what_instances_are_called(parcels: str, tmp_path: Path) -> None:
+    lines = interlock("instance", "list", "--database", parcels, cwd=tmp_path).stdout.splitlines()
+    assert "name" in lines[0].split()
+    assert {line.split("  ")[-1].strip() for line in lines[2:4]} == {"tea", "an anvil"}
+    refused = interlock("instance", "list", "--state", "nope", "--database", parcels, cwd=tmp_path)
+    assert (refused.returncode, "no machine has a state 'nope'" in refused.stderr) == (1, True)
+
+
 def test_machines_of_the_demo_are_found_in_its_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/demo.db"
     with Engine(url, []) as engine:
