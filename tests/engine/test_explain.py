@@ -97,6 +97,13 @@ def test_a_step_that_asked_to_run_again_names_its_moment(trial: Trial) -> None:
     it = visiting(trial, Again(timedelta(minutes=90)))
     explanation = explained(trial, it)
     assert (explanation.waits_for, explanation.upcoming) == ("time", (Upcoming("its step runs", later(minutes=90)),))
+    assert "Its step runs at 2026-01-05 10:30:00 UTC (in 90 minutes)." in explanation.sentence
+
+
+def test_a_step_that_asked_to_run_again_for_a_reason_says_it(trial: Trial) -> None:
+    it = visiting(trial, Again(timedelta(minutes=5), reason="waits for a free table."))
+    said = "Its step runs again at 2026-01-05 09:05:00 UTC (in 5 minutes): waits for a free table."
+    assert said in explained(trial, it).sentence
 
 
 def test_a_step_that_failed_and_is_retried_in_its_state_names_its_moment_and_the_error(store: Store) -> None:

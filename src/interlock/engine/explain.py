@@ -138,10 +138,21 @@ class _Reader:
         if i.due_at > self.now:
             self.coming.append(Upcoming("its step runs", moment(i.due_at)))
             error = f" after {i.error['type']}: {i.error['message']}" if i.error and i.failures else ""
-            return "time", f"Its step runs{' again' if error else ''} at {self.when(i.due_at)}{error}"
+            said = self._asked_for_later()
+            return "time", f"Its step runs{' again' if error or said else ''} at {self.when(i.due_at)}{said or error}"
         if not any(i.queue in w.queues for w in workers.alive(self.conn)):
             return "worker", f"It is ready, but no worker alive serves the queue {i.queue!r}; start one"
         return "worker", f"It is ready and waits for a free worker of queue {i.queue!r} since {self.when(i.due_at)}"
+
+    def _asked_for_later(self) -> str:
+        """The reason with which its step asked to run again, if that is the last that happened."""
+        row = self.first(
+            sa.select(t.history.c.kind, t.history.c.payload).where(
+                t.history.c.instance_id == self.instance.id, t.history.c.seq == self.instance.seq
+            )
+        )
+        reason = readable(row.payload).get("reason") if row is not None and row.kind == "again" else None
+        return f": {reason.rstrip('. ')}" if isinstance(reason, str) and reason.strip(". ") else ""
 
     def _resume(self) -> tuple[str, str]:
         i = self.instance
