@@ -111,7 +111,6 @@ def test_the_turns_of_a_prompt_are_limited(sessions: Sessions) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"target_branch": "nowhere"}, "nowhere"),
         ({"agent": "claude"}, "Claude Code is not installed"),
         ({"agent": "absent"}, "no-such-program"),
     ],
@@ -129,6 +128,40 @@ def test_a_prompt_that_cannot_be_run_says_why_and_gives_its_sandbox_back(
     assert said in shown["error"]
     assert sessions.prompts(made["id"])[0]["inbox_status"] == "failed"
     assert shown["lease"]["state"] == "returned"
+
+
+def test_a_branch_that_is_not_there_is_said_before_a_sandbox_is_borrowed(sessions: Sessions) -> None:
+    made = sessions.start("One", target_branch="nowhere")
+    sessions.go_on(10)
+    shown = sessions.look(made["id"])
+    assert (shown["ui_status"], shown["result"], shown["lease"]) == ("needs_review", "failed", None)
+    assert "has no branch 'nowhere'; there are: main" in shown["error"]
+
+
+def test_a_repository_that_is_away_keeps_no_sandbox_from_others(sessions: Sessions) -> None:
+    """Trap A12: one poisoned session blocks no other, although there is one sandbox."""
+    repos = {**sessions.settings.model_dump()["repos"], "gone/gone": str(sessions.folder / "gone")}
+    sessions.set(pool_size=1, repos=repos)
+    poisoned = sessions.start("One", repo="gone/gone")
+    made = sessions.start("Two")
+    sessions.go_on(10)
+    assert sessions.look(made["id"])["result"] == "done"
+    assert (sessions.state(poisoned["id"]), sessions.look(poisoned["id"])["lease"]) == ("pending", None)
+    sessions.go_on(400)
+    (prompt,) = sessions.prompts(poisoned["id"])
+    assert (prompt["inbox_status"], "git fetch failed" in prompt["sentence"]) == ("failed", True)
+
+
+def test_a_session_that_waits_for_a_sandbox_says_so(sessions: Sessions) -> None:
+    sessions.set(pool_size=0)
+    made = sessions.start("One")
+    sessions.trial.run_until_idle()
+    loan = sessions.look(made["id"])["lease"]["loan_id"]
+    said = [
+        sessions.api.get(f"/api/instances/{one}/explain", "member").json()["sentence"] for one in (made["id"], loan)
+    ]
+    assert said[0].endswith(": waits for a sandbox.")
+    assert said[1].endswith(": waits in line for a sandbox.")
 
 
 def test_a_step_that_raises_moves_the_session_and_ends_its_prompt(

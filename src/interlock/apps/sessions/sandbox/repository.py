@@ -157,9 +157,19 @@ class Repository:
         found = self.commit_of(branch)
         if found is not None:
             return found
-        start = (self.commit_of(start_from) if start_from else None) or self.target_commit(target)
+        start = self._start(target, start_from)
         self.git("update-ref", f"refs/heads/{branch}", start, "0" * 40)
         return start
+
+    def check_start(self, branch: str, target: str, start_from: str = "") -> None:
+        """Raise UnknownBranch where `start_branch` would."""
+        self.check_branch(branch)
+        if self.commit_of(branch) is None:
+            self._start(target, start_from)
+
+    def _start(self, target: str, start_from: str) -> str:
+        """The commit where a new branch begins."""
+        return (self.commit_of(start_from) if start_from else None) or self.target_commit(target)
 
     # -- what a branch changes
 

@@ -49,10 +49,11 @@ def run_next_prompt(task: Task[Session]) -> Outcome:
         task.write(require_budget)
     except TotalBudgetSpent as error:
         return _not_run(task, prompt, error)
-    held = sandbox_for(task)
-    if held.wait is not None or held.lent is None:
-        return Again(held.wait or SOON, reason=held.why)
     try:
+        work.check_repository(task)
+        held = sandbox_for(task)
+        if held.wait is not None or held.lent is None:
+            return Again(held.wait or SOON, reason=held.why)
         sandbox = work.prepare(task, held.lent)
     except SandboxMissing as missing:
         return Again(SOON, reason=str(missing))

@@ -25,6 +25,7 @@ from interlock.apps.sessions.conversation.hiding import RunSecrets
 from interlock.apps.sessions.conversation.prompts import Ending, Prompt
 from interlock.apps.sessions.conversation.writing import MessageWriter
 from interlock.apps.sessions.host_folders import HostFolders, host_folders
+from interlock.apps.sessions.loans.session_loans import open_loan
 from interlock.apps.sessions.models import Session
 from interlock.apps.sessions.sandbox.git import GitFailed
 from interlock.apps.sessions.sandbox.local import SandboxMissing
@@ -57,6 +58,19 @@ class Conversation:
     name: str
     resume: bool
     fork_of: str = ""
+
+
+def check_repository(task: Task[Session]) -> None:
+    """Raise what keeps the branch from being checked out, before a sandbox is borrowed that others could use meanwhile.
+
+    Only for local sandboxes: those elsewhere have the repository by other ways.
+    """
+    place, data = host_folders(task.setting), task.data
+    borrows_local = place.settings.allocator.url is None and place.settings.pool_size > 0
+    if borrows_local and task.read(open_loan, task.id) is None:
+        repository = place.repository(data.repo)
+        repository.fetch()
+        repository.check_start(data.branch, data.target_branch, data.start_from)
 
 
 def prepare(task: Task[Session], lent: Lent) -> Sandbox:
