@@ -81,7 +81,7 @@ def test_the_conversation_has_prompts_words_folded_tool_calls_and_the_outcome(pa
         "I look at what is there.",
         '<span class="tool-name mono">list_files</span>',
         '<span class="tool-name mono">write_file</span>',
-        '<span class="clip muted small mono">notes/write-a-note-about-tea.md</span>',
+        ' title="notes/write-a-note-about-tea.md">notes/write-a-note-about-tea.md</span>',
         "The agent finished in",
         "I wrote notes/write-a-note-about-tea.md",
         "The agent started",
