@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine.errors import StatementRefused, is_item_error
+from interlock.engine import limits
+from interlock.engine.errors import SavepointNeeded, StatementRefused, is_item_error
 from interlock.engine.instance import Instance, all_fields
 from interlock.store.errors import is_conflict, translated
 
@@ -25,14 +26,20 @@ def _is_statement_error(error: sa.exc.DBAPIError) -> bool:
     return translated(error) is None and not is_conflict(error)
 
 
+def needs_savepoint(error: BaseException) -> bool:
+    """Whether the error is that of one item, which a savepoint would have undone."""
+    return is_item_error(error) or (isinstance(error, sa.exc.DBAPIError) and _is_statement_error(error))
+
+
 class Attempt:
     """The changes of one item in a unit, until the item is known to be good."""
 
-    __slots__ = ("_instance", "_lengths", "_nested", "_ready", "_saved", "_unit", "_was", "_was_changed")
+    __slots__ = ("_bare", "_instance", "_lengths", "_nested", "_ready", "_saved", "_unit", "_was", "_was_changed")
 
     def __init__(self, unit: Unit, instance: Instance) -> None:
         self._unit, self._instance = unit, instance
         self._nested: sa.NestedTransaction | None = None
+        self._bare = False
         self._saved: tuple[dict[str, Lease], set[str]] | None = None
 
     def __enter__(self) -> None:
@@ -47,11 +54,18 @@ class Attempt:
 
     @property
     def saved(self) -> bool:
-        return self._nested is not None
+        return self._bare or self._nested is not None
 
     def save(self) -> None:
-        """Make a savepoint for this attempt and for those around it."""
+        """Make a savepoint for this attempt and for those around it. An optimistic unit makes none until one is
+        needed: two statements for an item cost more than most items.
+        """
         unit = self._unit
+        if unit.optimistic:
+            unit.bare = True
+            for attempt in unit.attempts:
+                attempt._bare = True
+            return
         for attempt in unit.attempts:
             if attempt._nested is None:
                 attempt._saved = dict(unit.leases), set(unit.locked)
@@ -66,6 +80,8 @@ class Attempt:
             if not unit.attempts:
                 unit.undo_log.clear()
             return
+        if self._bare and error is not None and needs_savepoint(error):
+            raise SavepointNeeded from error
         if self._nested is not None:
             self._nested.rollback()
             assert self._saved is not None, "both are set by `save`"
@@ -89,6 +105,7 @@ class Attempt:
         )
 
     def _revert(self) -> None:
+        self._unit.limit_rows = limits.Known()
         unit, (new, *_, journal, _) = self._unit, self._lengths
         for one, before, before_changed in reversed(unit.undo_log[journal:]):
             if before is None:

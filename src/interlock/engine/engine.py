@@ -23,13 +23,14 @@ from interlock.engine import (
     pausing,
 )
 from interlock.engine import secrets as secrets_module
+from interlock.engine.attempt import needs_savepoint
 from interlock.engine.audit import checkpointing, checkpoints
 from interlock.engine.audit.checkpoints import Checkpoint
 from interlock.engine.audit.signing import BadKey, Keys
 from interlock.engine.bulk import Bulks
 from interlock.engine.core import Core
 from interlock.engine.deadletters import DeadLetters
-from interlock.engine.errors import KeyTaken
+from interlock.engine.errors import KeyTaken, SavepointNeeded
 from interlock.engine.halting import Halts
 from interlock.engine.instance import Instance
 from interlock.engine.leases import Leases, Mirror
@@ -124,10 +125,16 @@ class Engine(Reading):
 
     # -- one transaction
 
-    def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
-        """Run a job in one transaction. It may call several of the engine's functions."""
+    def write(self, job: Callable[[Unit], T], name: str = "write", *, optimistic: bool = False) -> T:
+        """Run a job in one transaction. It may call several of the engine's functions.
+
+        `optimistic` is for many items at once, few of which fail: see `Unit.optimistic`.
+        """
         after = AfterCommit()
-        result = self.store.write(self._in_unit(job, after), name)
+        try:
+            result = self.store.write(self._in_unit(job, after, optimistic=optimistic), name)
+        except SavepointNeeded:
+            result = self.store.write(self._in_unit(job, after), name)
         self._after_commit(after)
         return result
 
@@ -143,11 +150,18 @@ class Engine(Reading):
         future.add_done_callback(after_commit)
         return future
 
-    def _in_unit(self, job: Callable[[Unit], T], after: AfterCommit) -> Callable[[sa.Connection], T]:
+    def _in_unit(
+        self, job: Callable[[Unit], T], after: AfterCommit, *, optimistic: bool = False
+    ) -> Callable[[sa.Connection], T]:
         def run(conn: sa.Connection) -> T:
-            unit = Unit(self.core, conn, self.clock.now())
-            result = job(unit)
-            unit.flush()
+            unit = Unit(self.core, conn, self.clock.now(), optimistic=optimistic)
+            try:
+                result = job(unit)
+                unit.flush()
+            except sa.exc.DBAPIError as error:
+                if unit.bare and needs_savepoint(error):  # it may be that of an item
+                    raise SavepointNeeded from error
+                raise
             # The job may run again after a conflict; the last run counts.
             after.queues = unit.ready | {HISTORY} if unit.recorded else unit.ready
             after.callbacks = unit.after_commit
@@ -304,10 +318,10 @@ class Engine(Reading):
     def finish(self, results: Sequence[finishing.Result]) -> list[bool]:
         """Apply outcomes. Returns False for each that came too late and changed nothing."""
         try:
-            return self.write(lambda unit: finishing.finish(unit, results), name="finish")
+            return self.write(lambda unit: finishing.finish(unit, results), name="finish", optimistic=True)
         except RowChanged:
             reread = finishing.read_first(results)
-            return self.write(lambda unit: finishing.finish(unit, reread), name="finish")
+            return self.write(lambda unit: finishing.finish(unit, reread), name="finish", optimistic=True)
 
     def give_back(self, claims: Sequence[claiming.Claim]) -> int:
         return self.write(lambda unit: finishing.give_back(unit, claims), name="give_back")
@@ -340,7 +354,7 @@ class _Within(Engine):
         self.halts = Halts(self)
         self._conn = conn
 
-    def write(self, job: Callable[[Unit], T], name: str = "write") -> T:
+    def write(self, job: Callable[[Unit], T], name: str = "write", *, optimistic: bool = False) -> T:
         self.store.join(self._conn)
         unit = Unit(self.core, self._conn, self.clock.now())
         with self._conn.begin_nested():

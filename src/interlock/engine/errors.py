@@ -21,7 +21,13 @@ def is_item_error(error: BaseException) -> bool:
 
     Then the other items of a batch go on. Errors of the database, and interrupts, concern all of them.
     """
-    return not isinstance(error, StoreError | sa.exc.DBAPIError | sa.exc.TimeoutError | KeyboardInterrupt)
+    return not isinstance(
+        error, StoreError | sa.exc.DBAPIError | sa.exc.TimeoutError | KeyboardInterrupt | SavepointNeeded
+    )
+
+
+class SavepointNeeded(BaseException):
+    """An item failed that has used the connection without a savepoint: the transaction runs again, with savepoints."""
 
 
 class StatementRefused(EngineError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,10 +17,36 @@ from interlock.engine.instance import Instance
 from interlock.machine import LimitReached, Machine
 from interlock.store import Micros, moment, span
 from interlock.store import tables as t
-from interlock.store.sql import is_claimed, upsert
+from interlock.store.prepared import Prepared
+from interlock.store.sql import among, is_claimed, upsert
 
 if TYPE_CHECKING:
     from interlock.engine.unit import Unit
+
+_at = itemgetter(0)
+USES = Prepared(sa.select(t.limit_use.c.at, t.limit_use.c.instance_id).where(t.limit_use.c.key == sa.bindparam("key")))
+HOLDERS = Prepared(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == sa.bindparam("key")))
+SLOTS = Prepared(
+    sa.select(t.limit_slot.c.key).where(t.limit_slot.c.instance_id == sa.bindparam("instance_id", type_=sa.Uuid))
+)
+
+
+class Known:
+    """Rows of limits that a unit has read or is about to write, by key. They are right while the key is locked.
+
+    So a batch reads the rows of a key once, and not once for each item. They are read again after the unit was written,
+    and after an attempt was undone.
+    """
+
+    __slots__ = ("holders", "slots", "uses")
+
+    def __init__(self) -> None:
+        self.uses: dict[str, list[tuple[Micros, UUID]]] = {}
+        """The uses of a window, the oldest first."""
+        self.holders: dict[str, set[UUID]] = {}
+        """The instances that have a slot."""
+        self.slots: dict[UUID, set[str]] = {}
+        """The keys of which an instance has a slot."""
 
 
 def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[str]) -> None:
@@ -43,25 +71,34 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     key, size = _key_and_size(instance, machine, name)
     lock(unit, [key])
     since = unit.now - span(window.per)
-    used = sa.select(t.limit_use.c.at, t.limit_use.c.instance_id).where(
-        t.limit_use.c.key == key, t.limit_use.c.at > since
-    )
-    rows = [(row.at, row.instance_id) for row in unit.conn.execute(used)]
-    rows += [
-        (row["at"], row["instance_id"]) for table, row in unit.inserts if table is t.limit_use and row["key"] == key
-    ]
-    if window.once and _used_by(unit, instance, {user for _, user in rows}):
+    known = _uses(unit, key, since)
+    first = bisect_right(known, since, key=_at)
+    if window.once and _used_by(unit, instance, {user for _, user in known[first:]}):
         return
-    uses = sorted(at for at, _ in rows)
-    if len(uses) >= size:
-        again = moment(uses[len(uses) - size] + span(window.per)) if size > 0 else None
+    used = len(known) - first
+    if used >= size:
+        again = moment(known[len(known) - size][0] + span(window.per)) if size > 0 else None
         raise LimitReached(
-            f"limit {name!r} ({key}) is used up: {len(uses)} of {size} per {window.per}"
+            f"limit {name!r} ({key}) is used up: {used} of {size} per {window.per}"
             + (f"; room again at {again:%Y-%m-%d %H:%M:%S} UTC" if again else ""),
             until=again,
         )
-    unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
     unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
+    insort(known, (unit.now, instance.id), key=_at)
+
+
+def _uses(unit: Unit, key: str, since: Micros) -> list[tuple[Micros, UUID]]:
+    """The uses of a window, the oldest first. Those that are over are removed."""
+    known = unit.limit_rows.uses.get(key)
+    if known is None:
+        unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
+        known = [(row[0], row[1]) for row in USES.rows(unit.conn, key=key)]
+        known += [
+            (row["at"], row["instance_id"]) for table, row in unit.inserts if table is t.limit_use and row["key"] == key
+        ]
+        known.sort(key=_at)
+        unit.limit_rows.uses[key] = known
+    return known
 
 
 def count_uses(conn: sa.Connection, machine: Machine, name: str, data: Mapping[str, Any], now: Micros) -> int:
@@ -107,11 +144,20 @@ def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[
 
 def lock_slots(unit: Unit, wanted: Iterable[tuple[Instance, Machine, str]]) -> None:
     """The same for the slots that a batch of claims is about to take."""
-    keys = set()
+    keys: set[str] = set()
+    taken: dict[UUID, set[str]] = {}
     for instance, machine, state in wanted:
         with suppress(LimitReached):
             keys |= {key for key, _ in _slots(instance, machine, state)}
+            taken[instance.id] = set()
     lock(unit, keys)
+    if taken:  # what each of them has already, read together
+        slot = t.limit_slot.c
+        for key, holder in unit.conn.execute(
+            sa.select(slot.key, slot.instance_id).where(among(unit.conn, slot.instance_id, taken))
+        ):
+            taken[holder].add(key)
+        unit.limit_rows.slots |= taken
 
 
 def _slots(instance: Instance, machine: Machine, state: str) -> list[tuple[str, int]]:
@@ -128,20 +174,28 @@ def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> 
     wanted = _slots(instance, machine, state)
     for key, size in wanted:
         lock(unit, [key])
-        holders = set(
-            unit.conn.execute(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == key)).scalars()
-        )
-        holders |= {row["instance_id"] for table, row in unit.inserts if table is t.limit_slot and row["key"] == key}
-        holders -= {instance.id}
-        if len(holders) >= size:
+        holders = _holders(unit, key)
+        if len(holders) - (instance.id in holders) >= size:
             return key
-    have = set(
-        unit.conn.execute(sa.select(t.limit_slot.c.key).where(t.limit_slot.c.instance_id == instance.id)).scalars()
-    )
+    have = unit.limit_rows.slots.get(instance.id)
+    if have is None:
+        have = {key for (key,) in SLOTS.rows(unit.conn, instance_id=instance.id)}
+        unit.limit_rows.slots[instance.id] = have
     for key, _ in wanted:
         if key not in have:
             unit.insert(t.limit_slot, key=key, instance_id=instance.id, at=unit.now)
+            unit.limit_rows.holders[key].add(instance.id)
+            have.add(key)
     return None
+
+
+def _holders(unit: Unit, key: str) -> set[UUID]:
+    known = unit.limit_rows.holders.get(key)
+    if known is None:
+        known = {holder for (holder,) in HOLDERS.rows(unit.conn, key=key)}
+        known |= {row["instance_id"] for table, row in unit.inserts if table is t.limit_slot and row["key"] == key}
+        unit.limit_rows.holders[key] = known
+    return known
 
 
 def free(unit: Unit) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from operator import is_not
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -28,7 +28,7 @@ from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, one_of
+from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -57,6 +57,7 @@ GUARDS = ("seq", "fence", "claimed_at")
 """An instance with the same values of these is claimed as before and unchanged: every change has a history row. The
 holder is in one of two columns, and not among them."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
+LARGE_DATA_COLUMNS = ("instance_id", "data")
 LARGE_DATA_QUERY = sa.select(t.instance_data).where(
     t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
 )
@@ -71,11 +72,23 @@ CLOSE_QUESTIONS = (
 )
 
 
+class LargeData(NamedTuple):
+    """Changes of `instance_data`."""
+
+    added: dict[UUID, str]
+    replaced: dict[UUID, str]
+    removed: list[UUID]
+
+
 class Unit:
     """The changes of one transaction."""
 
-    def __init__(self, core: Core, conn: sa.Connection, now: Micros) -> None:
+    def __init__(self, core: Core, conn: sa.Connection, now: Micros, *, optimistic: bool = False) -> None:
         self.core = core
+        self.optimistic = optimistic
+        """Whether followers use the connection without savepoints. An item that fails then raises `SavepointNeeded`."""
+        self.bare = False
+        """Whether one has."""
         self._conn = conn
         self.now = now
         self.known: dict[UUID, Instance] = {}
@@ -108,6 +121,8 @@ class Unit:
         """Keys (workspace, machine, key) that this transaction has found to be free."""
         self.assumed: dict[UUID, tuple[int, int, Micros | None]] = {}
         """Instances that are assumed to be unchanged since their claim: the values of `GUARDS`. `flush` proves it."""
+        self.limit_rows = limits.Known()
+        """What is known of limits whose keys are locked."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
         self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
@@ -277,9 +292,12 @@ class Unit:
         store, conn = self.core.store, self._conn
         if self.vouched:
             vouching.vouch(self)
+        large = LargeData({}, {}, [])
         for instance in (*self.new, *self.changed.values()):
             if instance.data_changed:
-                self._place_data(instance)
+                self._place_data(instance, large)
+        if large.removed:
+            conn.execute(sa.delete(t.instance_data).where(among(conn, t.instance_data.c.instance_id, large.removed)))
         created = {instance.id for instance in self.new}
         updates = [i for i in self.changed.values() if i.id not in created]
         if self.closed_reviews:
@@ -303,6 +321,10 @@ class Unit:
             for sets, moved in self.fast_moves.items():
                 store.update_many(conn, t.instance, sets, moved, GUARDS)
             self._update(updates)  # first, because a new instance may take a key that an old one gives up
+            if large.added:
+                store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items()))
+            if large.replaced:
+                store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.replaced.items()))
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
             if self.history:
@@ -331,6 +353,7 @@ class Unit:
             [],
         )
         self.assumed, self.vouched, self.closed_questions = {}, [], []
+        self.limit_rows = limits.Known()
 
     def _update(self, instances: list[Instance]) -> None:
         """Write the columns that differ from the rows as they were read. Unnamed columns cost no index update."""
@@ -350,22 +373,17 @@ class Unit:
             columns = ("id", *[COLUMNS[n] for n in which])
             self.core.store.update_many(self.conn, t.instance, columns, rows, GUARDS if guarded else ())
 
-    def _place_data(self, instance: Instance) -> None:
-        """Store small data in the row, and large data in `instance_data`."""
+    def _place_data(self, instance: Instance, large: LargeData) -> None:
+        """Put small data into the row, and large data among the rows of `instance_data` to write."""
         text = instance.stored_data
         assert text is not None, "data that was set has its text"
         instance.data_changed = False
         if len(text) <= LARGE_DATA:
             if instance.data_is_large:
-                self.conn.execute(sa.delete(t.instance_data).where(t.instance_data.c.instance_id == instance.id))
+                large.removed.append(instance.id)
             instance.stored_data, instance.data_is_large = text, False
             return
-        if instance.data_is_large:
-            self.conn.execute(
-                sa.update(t.instance_data).where(t.instance_data.c.instance_id == instance.id).values(data=text)
-            )
-        else:
-            self.conn.execute(sa.insert(t.instance_data).values(instance_id=instance.id, data=text))
+        (large.replaced if instance.data_is_large else large.added)[instance.id] = text
         instance.stored_data, instance.data_is_large = None, True
         self.touch(instance)
 

@@ -126,9 +126,11 @@ class Claimer(Loop):
             return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
 
         try:
-            return self._engine.write(partial(job, results=results), name="finish")
+            return self._engine.write(partial(job, results=results), name="finish", optimistic=True)
         except RowChanged:
-            return self._engine.write(partial(job, results=finishing.read_first(results)), name="finish")
+            return self._engine.write(
+                partial(job, results=finishing.read_first(results)), name="finish", optimistic=True
+            )
 
     def _anything_ready(self) -> bool:
         """Check before claiming: reading takes no write lock, so idle workers do not block each other."""
