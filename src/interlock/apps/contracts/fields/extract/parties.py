@@ -58,7 +58,7 @@ _POSTCODE = re.compile(r"\d[A-Z]{2},?")
 """The end of a British one: "Surrey KT10 9PN"."""
 _NUMBERED = re.compile(r"\d{5,8} (?:B\. ?C\.|Canada|Ontario|Alberta|Quebec|Manitoba|Nova Scotia) ", re.IGNORECASE)
 """A Canadian company whose name is its number: "123456 Canada Inc."."""
-_HEADING_BEFORE = re.compile(r"(?:[A-Z]{4,} ){2,}(?=(?:[A-Z]\w*[a-z]\w* ){2})")
+_HEADING_BEFORE = re.compile(r"\b(?:[A-Z]{4,40} ){2,}(?=(?:[A-Z]\w*[a-z]\w* ){2})")
 """Words of a heading in capitals that run into a name that is not: "ADMINISTRATIVE MATTERS Foo Widgets Inc"."""
 _FULL_STOP = re.compile(r"(?:\)|\"|\b[a-z]{3,}|\d{5})\. (?=[A-Z])")
 

@@ -52,7 +52,7 @@ agreement agreements amendment annex appendix article articles attachment attach
 _THINGS = frozenset(_THING_WORDS.split())
 _ADDRESS_END = re.compile(
     r"\b(?:Street|St|Avenue|Ave|Road|Rd|Suite|Floor|Blvd|Boulevard|Drive|Lane|Parkway|Highway|Hwy|Box|Strasse|"
-    r"Stra\u00dfe|City|County)\b\.?$|\d.*\b(?:Plaza|Building|Square|Court|House|Center|Centre|Tower)$",
+    r"Stra\u00dfe|City|County)\b\.?$|\d.{0,100}\b(?:Plaza|Building|Square|Court|House|Center|Centre|Tower)$",
     re.IGNORECASE,
 )
 _PUBLIC_BODY = re.compile(

@@ -11,7 +11,7 @@ PLACEHOLDER = re.compile(
     r"|\b(?:lorem|ipsum|todo|tbd|tbc|fixme|placeholder|undefined|null)\b|\binsert \w+ here\b"
     r"|\byour (?:full )?name\b|\b(?:company|firmen|hiring manager) ?name\b|\bjohn doe\b|\bmax mustermann\b"
 )
-HIDDEN_ADDRESS = re.compile(r"[\w.+-]+ ?[\[(](?:at|ät)[\])] ?[\w.-]+")
+HIDDEN_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]+ ?[\[(](?:at|ät)[\])] ?[\w.-]+")
 """A mail address in disguise."""
 
 # -- degrees, certificates, permissions
