@@ -200,7 +200,7 @@ HERE = "tests.store.test_application_tables"
     ("application", "said"),
     [
         (Application("x", tables=f"{HERE}:WRONG", migrations="x"), "wrong_kind.at is a DateTime; use the columns of"),
-        (Application("x", tables=f"{HERE}:COUNTING", migrations="x"), "a number that counts by itself"),
+        (Application("x", tables=f"{HERE}:COUNTING", migrations="x"), "an automatic number"),
         (Application("x", tables=f"{HERE}:OURS", migrations="x"), "'instance', which is taken; name it x_instance"),
         (Application("x", tables=f"{HERE}:LOOSE"), "has tables and no migrations"),
         (Application("x", migrations="x"), "names no tables for its migrations"),

@@ -98,8 +98,10 @@ def _in_place(conn: sa.Connection, ids: list[UUID]) -> list[tuple[Any, ...]]:
     return LEASES_IN_PLACE.rows(conn, ids=one_of(conn, [one.hex for one in ids])) if ids else []
 
 
-def _ids(stored: bytes) -> list[UUID]:
-    return [UUID(bytes=bytes(stored[start : start + 16])) for start in range(0, len(stored), 16)]
+def _ids(stored: Any) -> list[UUID]:
+    """The ids of a batch. A row that was written by hand may have anything else; that lists nothing."""
+    whole = stored if isinstance(stored, bytes) else b""
+    return [UUID(bytes=whole[start : start + 16]) for start in range(0, len(whole) - 15, 16)]
 
 
 def _is_old(now: Micros) -> sa.ColumnElement[bool]:
