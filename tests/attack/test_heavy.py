@@ -61,6 +61,7 @@ def taken(contracts: Contracts, content: bytes) -> str:
     return str(made.json()["data"]["workflowId"])
 
 
+@pytest.mark.soak
 def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile(contracts: Contracts) -> None:
     good, bad = contracts.taken(DOUBTFUL), taken(contracts, hostile())
     service = contracts.api.service

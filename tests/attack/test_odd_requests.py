@@ -47,6 +47,7 @@ def plain(operation: Operation) -> dict[str, str]:
     return {name: "00000000-0000-0000-0000-000000000001" if "id" in name else "x" for name in operation.places}
 
 
+@pytest.mark.soak("postgresql")
 def test_no_odd_path_or_query_is_an_error_of_ours(site: Site) -> None:
     bad: list[str] = []
     browser = site.browser()
@@ -168,6 +169,7 @@ def bodies(odd: str) -> list[Any]:
     return [one, {**one, "data": {"x": odd}, "labels": {odd: odd}, "scopes": [odd], "answer": {odd: odd}}, [odd], odd]
 
 
+@pytest.mark.soak("postgresql")
 def test_no_odd_body_is_an_error_of_ours(site: Site) -> None:
     bad: list[str] = []
     it = site.api.asked()

@@ -88,6 +88,7 @@ def api(sqlite_url: str) -> Iterator[Api]:
         yield made
 
 
+@pytest.mark.soak
 def test_one_caller_does_not_take_all_streams(api: Api) -> None:
     owner = api.people.find("member")
     again = api.people.create_token("default", "second", kind="person", person_id=owner.id, by=BY)[1]

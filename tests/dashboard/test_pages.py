@@ -35,6 +35,7 @@ async def browser() -> AsyncIterator[Browser]:
         await made.close()
 
 
+@pytest.mark.soak
 async def test_no_page_of_the_demo_has_an_error_or_a_barrier(place: RunningService, browser: Browser) -> None:
     made = await crawl(browser, place.url, lambda: place.link("owner"), skip=SAME + ALIKE, turns=True, windows=2)
     assert made.findings == []

@@ -90,7 +90,7 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest.mark.parametrize(
-    ("width", "theme"), [(1440, "light"), (390, "dark"), *([(1440, "dark"), (390, "light")] if SOAK else [])]
+    ("width", "theme"), [(390, "dark"), *([(1440, "light"), (1440, "dark"), (390, "light")] if SOAK else [])]
 )
 async def test_no_page_has_an_error_or_a_barrier(
     place: RunningService, browser: Browser, theme: str, width: int
