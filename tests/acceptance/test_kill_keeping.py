@@ -180,6 +180,7 @@ def proven(trial: Trial, folder: Path, made: set[str]) -> None:
     )
 
 
+@pytest.mark.soak("postgresql")
 def test_a_retention_that_is_killed_at_any_point_loses_nothing(url: str, tmp_path: Path, trial: Trial) -> None:
     made: dict[int, set[str]] = {}
 
@@ -302,6 +303,7 @@ def erased(trial: Trial, it: UUID) -> bool:
     return recorded.pop()
 
 
+@pytest.mark.soak("postgresql")
 def test_an_erasure_that_is_killed_at_any_point_leaves_nothing_half_erased(
     url: str, tmp_path: Path, trial: Trial
 ) -> None:

@@ -155,6 +155,7 @@ def kill_at_each(orders: list[Orders]) -> None:
     borrowers.all_is_well(Orders(last.url, last.folder, len(orders), subscriber=last.subscriber), sessions=1)
 
 
+@pytest.mark.soak("postgresql")
 def test_a_worker_killed_at_any_point_of_a_borrow_or_a_return_loses_and_doubles_no_sandbox(
     url: str, tmp_path: Path
 ) -> None:

@@ -51,6 +51,7 @@ def own_postgres(server_folder: Path) -> Iterator[Postgres]:
         yield server
 
 
+@pytest.mark.soak
 def test_workers_killed_at_random_while_postgresql_is_restarted_lose_and_double_nothing(
     own_postgres: Postgres, tmp_path: Path, dice: random.Random
 ) -> None:

@@ -94,6 +94,7 @@ def test_a_page_that_cannot_be_drawn_is_given_up_and_others_are_served_meanwhile
     assert service.heavy.taken == 0
 
 
+@pytest.mark.soak
 def test_who_goes_away_takes_the_work_along(contracts: Contracts) -> None:
     bad = taken(contracts, hostile())
     service = contracts.api.service

@@ -141,6 +141,7 @@ def test_a_body_that_trickles_is_ended(url: str) -> None:
             trickle(sock, piece)
 
 
+@pytest.mark.soak
 def test_a_body_that_trickles_after_its_answer_is_ended(url: str) -> None:
     with connected(url) as sock:
         sock.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")

@@ -48,6 +48,7 @@ def test_whatever_its_name_it_is_formatted(tmp_path: Path, name: str) -> None:
     assert [path.name for path in (tmp_path / "here" / "src").iterdir()] == [name]
 
 
+@pytest.mark.soak
 def test_installed_its_machine_is_listed_and_its_page_is_served(project: Path, tmp_path: Path) -> None:
     site = install(project, tmp_path / "site")
     listed = process("machine", "list", cwd=tmp_path, PYTHONPATH=search_path(site))

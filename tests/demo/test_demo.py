@@ -47,7 +47,7 @@ from interlock.watch import alerts, measures, rollups, rules
 from interlock.worker import Worker
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak("postgresql")]
 
 HOUR = 3600 * SECOND
 FEW = 12

@@ -26,6 +26,8 @@ from interlock.store.service_tables import person as P
 from tests.support.people import BY, PASSWORD, enter, newest, whats
 from tests.support.racing import together
 
+pytestmark = pytest.mark.soak("postgresql")
+
 NOBODY = UUID(int=7)
 SECRET = "sixteen-letters-"
 

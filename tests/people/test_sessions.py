@@ -22,6 +22,8 @@ from tests.people.conftest import QUICK
 from tests.support.people import BY, PASSWORD, enter, newest, whats
 from tests.support.racing import together
 
+pytestmark = pytest.mark.soak("postgresql")
+
 NOT_IN = "you are not logged in or your session has ended; log in again"
 DAY = timedelta(days=1)
 

@@ -26,6 +26,8 @@ from tests.apps.jobs.finder.rows import BY, Finder
 from tests.apps.jobs.finder.seekers import NOW, PROFILE, ROW
 from tests.support.api import Api, open_api
 
+pytestmark = pytest.mark.soak("postgresql")
+
 JOBS = "/api/jobs"
 YAML = {"Content-Type": "application/yaml"}
 

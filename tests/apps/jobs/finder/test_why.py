@@ -16,6 +16,8 @@ from interlock.store import Store
 from tests.apps.jobs.finder.rows import Finder, open_finder
 from tests.apps.jobs.finder.seekers import PROFILE, ROW
 
+pytestmark = pytest.mark.soak("postgresql")
+
 
 @pytest.fixture
 def finder(store: Store) -> Iterator[Finder]:

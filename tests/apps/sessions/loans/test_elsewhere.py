@@ -62,6 +62,7 @@ def test_a_session_lives_with_a_sandbox_from_elsewhere(
     assert world.counts().borrowed == 0, "nothing was borrowed here"
 
 
+@pytest.mark.soak
 def test_an_empty_pool_elsewhere_costs_no_attempt(world: SessionWorld, sqlite_template: Path, tmp_path: Path) -> None:
     with elsewhere(world, sqlite_template, tmp_path) as allocator:
         held = [allocator.lender().borrow(key) for key in ("a", "b")]
