@@ -127,7 +127,8 @@ def test_processes_memory_and_files_are_limited(place: Place) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "for i in 1 2 3; do head -c 100m /dev/zero | (tail -c 100m; sleep 5) >/dev/null & done; wait; echo survived",
+        "for i in 1 2 3 4 5; do (x=$(head -c 40m /dev/zero | tr '\\0' a); sleep 9; echo $x >/dev/null) & done; wait; "
+        "echo survived",
         "python3 -c 'import mmap, time; m = mmap.mmap(-1, 200 << 20); "
         "[m.write(bytes(1 << 20)) for _ in range(200)]; time.sleep(5)' && echo survived",
     ],
