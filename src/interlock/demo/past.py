@@ -150,7 +150,7 @@ class _StoryRun:
         return bool(claims)
 
     def _outcome(self, claim: Claim) -> Outcome:
-        act = self._story.part.acts[claim.machine.name][claim.instance.state]
+        act = self._story.part.acts[claim.machine.name][claim.state]
         try:
             return act(make_task(claim, EnginePort(self._engine, claim)), self._rng)
         except Exception as error:

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from interlock.engine.unit import Unit
 from interlock.store import Micros, span
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASES_IN_PLACE, SETTLE_LEASES, among, one_of
+from interlock.store.sql import LEASES_IN_PLACE, REMOVE_BATCHES, SETTLE_LEASES, ids_of, one_of
 from interlock.store.tables import claim_batch as B
 
 YOUNG = timedelta(seconds=1)
@@ -46,7 +46,7 @@ def write(unit: Unit, batch: UUID, worker: UUID, ids: Iterable[UUID]) -> None:
 def remove(conn: sa.Connection, batches: Sequence[UUID]) -> None:
     """Remove batches whose claims are all finished."""
     if batches:
-        conn.execute(sa.delete(B).where(among(conn, B.c.id, batches)))
+        REMOVE_BATCHES.count(conn, ids=ids_of(conn, batches))
 
 
 def settle(unit: Unit, workers: Sequence[UUID] | None = None) -> int:

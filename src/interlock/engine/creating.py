@@ -17,8 +17,9 @@ from interlock.engine.text import canonical, joined
 from interlock.engine.unit import Unit, payload_text
 from interlock.machine import Actor, Edge, Kind, Machine, Patch
 from interlock.store import Micros
+from interlock.store.tables import FIRST_WORKSPACE
 
-DEFAULT_WORKSPACE = "default"
+DEFAULT_WORKSPACE = FIRST_WORKSPACE
 _text = json.encoder.encode_basestring_ascii
 
 

@@ -8,47 +8,27 @@ same, and a test compares them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter, is_
+from operator import attrgetter, is_, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine.audit import chain
 from interlock.engine.claiming import worker_actor
-from interlock.engine.instance import COLUMNS, column_getter
+from interlock.engine.instance import COLUMNS
 from interlock.engine.moves import is_plain
 from interlock.engine.unit import Unit, payload_text
 from interlock.engine.values import text as text_
 from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
+from interlock.store.ready import POSITIONS, USUAL
 
 if TYPE_CHECKING:
     from interlock.engine.finishing import Result
 
-USUAL: dict[str, Any] = {
-    "due_event": None,
-    "timer_at": None,
-    "timer_no": 0,
-    "failures": None,
-    "blocked_on": None,
-    "paused_at": None,
-    "finished_at": None,
-}
-"""The values of these columns in a claimed row that a plain move can handle."""
-_unusual, _usual = column_getter(*USUAL), tuple(USUAL.values())
-NEEDED = (
-    "id",
-    "state",
-    "seq",
-    "head",
-    "fence",
-    "claimed_at",
-    "entered_at",
-    "updated_at",
-    "queue",
-    "unique_key",
-)
-"""The columns that a plain move reads."""
-_needed = column_getter(*NEEDED)
+NEEDED = ("id", "state", "seq", "head", "entered_at", "updated_at", "queue", "unique_key", "usual")
+"""What a plain move reads of a ready row. The rest of what it needs is in the claim."""
+_needed = itemgetter(*(POSITIONS[name] for name in NEEDED))
+FROM_CLAIM = {"fence", "claimed_at"}
 _extras = attrgetter("data", "spawn", "messages", "asks", "unstarted", "at")
 NO_EXTRAS = _extras(Go(""))
 """The extras of an outcome that has none. They are compared by identity: comparing values of the application may raise
@@ -62,7 +42,7 @@ UNTOUCHED = {
     *("paused_wake", "paused_due", "parent", "root", "depth", "trace_id", "created_at"),
 }
 """Columns that a plain move neither reads nor changes."""
-assert set(COLUMNS) - {*USUAL, *NEEDED, *SETS} == UNTOUCHED, (
+assert set(COLUMNS) - {*USUAL, *NEEDED, *FROM_CLAIM, *SETS} == UNTOUCHED, (
     "say of each new column of `instance` what a plain move does to it"
 )
 
@@ -86,12 +66,12 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
     ways: dict[tuple[Machine, str, str], FastMove | None] = {}
     texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
     for number, (claim, outcome, as_claimed) in enumerate(results):
-        row, to = claim.row, outcome.to if type(outcome) is Go else None
-        if not as_claimed or type(to) is not str or _unusual(row) != _usual:
+        to = outcome.to if type(outcome) is Go else None
+        instance, state, before, head, entered, updated, queue, key, usual = _needed(claim.row)
+        if not as_claimed or type(to) is not str or not usual:
             others.append(number)
             continue
-        instance, state, before, head, fence, claimed, entered, updated, queue, key = _needed(row)
-        holder = claim.worker
+        holder, claimed = claim.worker, claim.at
         if holder is not worker:
             worker, ways = holder, {}
         place = claim.machine, state, to
@@ -121,7 +101,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
             (instance, seq, "moved", state, to, edge.on, who, at, text, digest, new, dwell, claim.waited)
         )
         values = instance, to, state, seq, new, wake, now if wake else None, None, None, None, None, at, at
-        still = before, fence, claimed
+        still = before, claim.fence, claimed
         if not rests:
             unit.fast_moves.setdefault(SETS, []).append((*values, *still))
         elif frees_key and key is not None:

@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unknown_effects, values
-from interlock.engine.claiming import DATA, Claim, claimed, worker_actor
+from interlock.engine.claiming import Claim, claimed, worker_actor
 from interlock.engine.errors import Fenced, InvalidData, is_item_error
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -58,6 +58,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
     others = fast_finish.finish(unit, results)
     done = [True] * len(results)
     if others:
+        unit.needed_whole += len(others)
         if len(others) < len(results):
             unit.flush()  # the others may touch the same instances
         for number, good in zip(others, _one_by_one(unit, [results[n] for n in others]), strict=True):
@@ -68,11 +69,11 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
     to_read = []
     for result in results:
-        if result.as_claimed and _is_independent(result.claim):
-            if result.claim.id not in unit.known:
-                unit.assume(result.claim.row)
-        else:
+        stored = result.claim.stored if result.as_claimed and _is_independent(result.claim) else None
+        if stored is None:
             to_read.append(result.claim.id)
+        elif result.claim.id not in unit.known:
+            unit.assume(stored)
     unit.lock_many(to_read)
     limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
@@ -86,7 +87,7 @@ def read_first(results: Sequence[Result]) -> list[Result]:
 def _is_independent(claim: Claim) -> bool:
     """Whether nothing else must be locked. Then the row is not read again, which saves 25 µs; the update proves it."""
     machine = claim.machine
-    return not machine.limits and not machine.followers and claim.row[DATA] is not None
+    return not machine.limits and not machine.followers and claim.large_data_text is None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:

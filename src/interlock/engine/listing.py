@@ -7,7 +7,7 @@ cursor says where it stopped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from secrets import randbelow
 from uuid import UUID
@@ -93,7 +93,16 @@ class Where:
             found.append(whose == self.workspace)
         if self.workspaces is not None:
             found.append(whose.in_(sorted(self.workspaces)))
+        if not leads and not self.in_first_workspace and (self.workspace, self.workspaces) != (None, None):
+            found.append(t.ELSEWHERE)  # the condition of the index
         return found
+
+    @property
+    def in_first_workspace(self) -> bool:
+        """Whether instances of the first workspace may match. No index has them by workspace."""
+        return self.workspace in {None, t.FIRST_WORKSPACE} and (
+            self.workspaces is None or t.FIRST_WORKSPACE in self.workspaces
+        )
 
     def unindexed(self, now: Micros) -> list[sa.ColumnElement[bool]]:
         found: list[sa.ColumnElement[bool]] = []
@@ -202,9 +211,10 @@ def _scan_end(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: 
     It becomes the cursor of a page. The caller may not be allowed to see the last row, so it is an id between that row
     and the next one.
     """
-    if not where.searches:
+    seen = where if where.searches else _without_workspace(conn, where)
+    if seen is None:
         return None
-    query = sa.select(I.c.id).where(*where.indexed()).order_by(_order(oldest)).offset(MAX_SCANNED - 1).limit(2)
+    query = sa.select(I.c.id).where(*seen.indexed()).order_by(_order(oldest)).offset(MAX_SCANNED - 1).limit(2)
     if after is not None:
         query = query.where(I.c.id > after if oldest else I.c.id < after)
     found = conn.execute(query).scalars().all()
@@ -213,6 +223,20 @@ def _scan_end(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: 
     last, following = found[0].int, found[1].int
     gap = randbelow(abs(following - last))
     return UUID(int=last + gap if oldest else last - gap)
+
+
+def _without_workspace(conn: sa.Connection, where: Where) -> Where | None:
+    """The rows to read for a list of the first workspace among those of others; None if an index has it, or if there
+    are no others.
+    """
+    if (where.workspace, where.workspaces) == (None, None) or not where.in_first_workspace or where.root is not None:
+        return None
+    if where.machine is not None and where.state is not None:
+        return None
+    others = sa.select(I.c.id).where(t.ELSEWHERE).order_by(I.c.workspace, I.c.id).limit(1)
+    if conn.execute(others).first() is None:
+        return None
+    return replace(where, workspace=None, workspaces=None, machine=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from interlock.engine.instance import column_getter
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
-from interlock.store.ready import due_at
+from interlock.store.ready import POSITIONS, due_at
 from interlock.store.service_tables import halt
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ EVERYTHING = "*"
 HALTED = Prepared(sa.select(halt.c.machine))
 # The lock is on the table, too: see `halting`. It costs a claim 24 µs on SQLite, 100 on PostgreSQL.
 HALTED_LOCKED = Prepared(sa.select(halt.c.machine).with_for_update(read=True, key_share=True))
-_pair = column_getter("queue", "priority")
+_pair = itemgetter(POSITIONS["queue"], POSITIONS["priority"])
 
 
 def wake_is(wake: str) -> sa.TextClause:
@@ -38,9 +38,12 @@ def wake_is(wake: str) -> sa.TextClause:
 
 
 def pick(
-    core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str], count: int, turn: int
+    core: Core, conn: sa.Connection, now: Micros, queues: Sequence[str], count: int, turn: int, *, whole: bool = False
 ) -> list[tuple[Any, ...]]:
-    """Up to `count` ready rows of machines that are not halted, locked: by priority, one in eight by age."""
+    """Up to `count` ready rows of machines that are not halted, locked: by priority, one in eight by age.
+
+    `whole` rows have all columns after those of a ready row.
+    """
     halted = frozenset(machine for (machine,) in HALTED_LOCKED.rows(conn))
     if EVERYTHING in halted:
         return []
@@ -48,13 +51,13 @@ def pick(
     start = turn % len(queues)
     rotated = [*queues[start:], *queues[:start]]
     pairs = [(queue, priority) for priority in PRIORITIES for queue in rotated]
-    rows = probes.first(conn, pairs, now, count)
+    rows = probes.first(conn, pairs, now, count, whole=whole)
     aged = count // BY_AGE or (1 if turn % BY_AGE == 0 else 0)
     if len(rows) < count or not aged:
         return rows  # all that is ready
     # Of the pairs that were reached, the oldest are at hand; the others are asked for theirs.
     unreached = pairs[pairs.index(_pair(rows[-1])) + 1 :]
-    oldest = probes.oldest(conn, unreached, now, aged) if unreached else []
+    oldest = probes.oldest(conn, unreached, now, aged, whole=whole) if unreached else []
     if not oldest:
         return rows
     first = sorted([*rows, *oldest], key=due_at)[:aged]

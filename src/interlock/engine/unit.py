@@ -28,7 +28,7 @@ from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, one_of
+from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, ids_of, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -125,6 +125,8 @@ class Unit:
         """What is known of limits whose keys are locked."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
+        self.needed_whole = 0
+        """How many claims and results needed more than the ready row of their instance."""
         self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         """Rows of moves that were made without loading instances (see `fast_finish`), by the columns that they set."""
 
@@ -212,7 +214,7 @@ class Unit:
     def lease_rows(self, ids: Sequence[UUID], worker: UUID, until: Micros, *, in_place: bool = False) -> None:
         """Write leases for locked rows at once. All get the same values: 4 µs a row instead of 12."""
         if ids:
-            given = one_of(self.conn, sorted([one.hex for one in ids]))
+            given = ids_of(self.conn, ids)
             lease = LEASE_IN_PLACE if in_place else LEASE_INSTANCES
             done = lease.count(self.conn, ids=given, worker=worker, until=until, now=self.now)
             assert done == len(ids), "the rows are locked"

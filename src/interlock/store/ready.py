@@ -23,25 +23,48 @@ from interlock.store.tables import instance
 Pair = tuple[str, int]
 """A queue and a priority."""
 Row = tuple[Any, ...]
-NAMES = [column.name for column in instance.c]
-EVERY = ", ".join(NAMES)
+COLUMNS = (
+    *("id", "machine", "version", "state", "seq", "head", "data", "queue", "priority", "due_at", "fence"),
+    *("unique_key", "entered_at", "updated_at", "key", "workspace", "trace_id"),
+)
+"""The columns of a ready row: what a claim and a plain move need. All columns take twice as long to read."""
+USUAL: dict[str, Any] = {
+    "due_event": None,
+    "timer_at": None,
+    "timer_no": 0,
+    "failures": None,
+    "blocked_on": None,
+    "paused_at": None,
+    "finished_at": None,
+}
+"""The values that most ready rows have in these columns. Whether a row has them all is the last value of a ready row."""
+IS_USUAL = " AND ".join(f"{name} IS NULL" if usual is None else f"{name} = {usual}" for name, usual in USUAL.items())
+WIDTH = len(COLUMNS) + 1
+POSITIONS = {name: number for number, name in enumerate((*COLUMNS, "usual"))}
 # Rows that are claimed in place stay in the index for a moment, and are passed over.
 READY = (
     "wake = 'work' AND queue = {queue} AND priority = {priority} AND due_at <= :now AND taken_by IS NULL AND ({served})"
 )
 ONE = sa.Column("one", sa.BigInteger)
-due_at = itemgetter(NAMES.index("due_at"))
+due_at = itemgetter(POSITIONS["due_at"])
+EVERY = ", ".join((*COLUMNS, f"({IS_USUAL}) AS usual"))
+READ = [*(instance.c[name] for name in COLUMNS), sa.Column("usual", sa.Boolean)]
+WHOLE = ", ".join(f"instance.{column.name} AS whole_{column.name}" for column in instance.c)
+READ_WHOLE = [*READ, *(sa.Column(f"whole_{column.name}", column.type) for column in instance.c)]
 
 
 class Probes(ABC):
-    """The probes for one condition on rows."""
+    """The probes for one condition on rows.
+
+    They return ready rows. `whole` rows are ready rows followed by all columns of the table.
+    """
 
     @abstractmethod
-    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
         """Up to `count` rows, locked, from one pair after the other."""
 
     @abstractmethod
-    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
         """Up to `count` rows, locked, the oldest of all pairs."""
 
     @abstractmethod
@@ -54,19 +77,25 @@ class SeparateProbes(Probes):
 
     def __init__(self, served: str) -> None:
         ready = READY.format(queue=":queue", priority=":priority", served=served)
-        probe = sa.text(f"SELECT {EVERY} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
-        first = sa.text(f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1")
-        self._probe, self._any = Prepared(probe.columns(*instance.c)), Prepared(first.columns(ONE))
 
-    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
+        def probe(columns: str, read: list[sa.Column[Any]]) -> Prepared:
+            text = sa.text(f"SELECT {columns} FROM instance WHERE {ready} ORDER BY due_at LIMIT :count")
+            return Prepared(text.columns(*read))
+
+        self._probes = probe(EVERY, READ), probe(f"{EVERY}, {WHOLE}", READ_WHOLE)
+        first = sa.text(f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1")
+        self._any = Prepared(first.columns(ONE))
+
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
         rows: list[Row] = []
+        probe = self._probes[whole]
         for queue, priority in pairs:
             if len(rows) < count:
-                rows += self._probe.rows(conn, queue=queue, priority=priority, now=now, count=count - len(rows))
+                rows += probe.rows(conn, queue=queue, priority=priority, now=now, count=count - len(rows))
         return rows
 
-    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
-        rows = [row for pair in pairs for row in self.first(conn, [pair], now, count)]
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
+        rows = [row for pair in pairs for row in self.first(conn, [pair], now, count, whole=whole)]
         return sorted(rows, key=due_at)[:count]
 
     def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
@@ -79,24 +108,33 @@ class CombinedProbes(Probes):
     def __init__(self, served: str) -> None:
         ready = READY.format(queue="probe.queue", priority="probe.priority", served=served)
         probes = "unnest(CAST(:queues AS text[]), CAST(:priorities AS bigint[])) AS probe (queue, priority)"
-        # The probes run in order and stop at the limit, so hardly more rows are locked than taken.
-        lateral = (
-            f"SELECT i.* FROM {probes}, LATERAL (SELECT {EVERY} FROM instance WHERE {ready} "
-            "ORDER BY due_at LIMIT :count FOR UPDATE SKIP LOCKED) AS i"
-        )
+
+        def lateral(columns: str) -> str:
+            # The probes run in order and stop at the limit, so hardly more rows are locked than taken.
+            return (
+                f"SELECT i.* FROM {probes}, LATERAL (SELECT {columns} FROM instance WHERE {ready} "
+                "ORDER BY due_at LIMIT :count FOR UPDATE SKIP LOCKED) AS i"
+            )
+
+        def probe(columns: str, read: list[sa.Column[Any]]) -> Prepared:
+            return Prepared(sa.text(f"{lateral(columns)} LIMIT :count").columns(*read), binary=True)
+
+        def oldest(columns: str, read: list[sa.Column[Any]]) -> Prepared:
+            text = f"SELECT * FROM ({lateral(columns)}) AS i ORDER BY due_at LIMIT :count"
+            return Prepared(sa.text(text).columns(*read), binary=True)
+
+        every, whole = (EVERY, READ), (f"{EVERY}, {WHOLE}", READ_WHOLE)
+        self._probes = probe(*every), probe(*whole)
+        self._oldest = oldest(*every), oldest(*whole)
         # Ordered: otherwise a generic plan scans the table.
         first = f"SELECT 1 FROM instance WHERE {ready} ORDER BY due_at LIMIT 1"
-        self._probe = Prepared(sa.text(f"{lateral} LIMIT :count").columns(*instance.c))
-        self._oldest = Prepared(
-            sa.text(f"SELECT * FROM ({lateral}) AS i ORDER BY due_at LIMIT :count").columns(*instance.c)
-        )
         self._any = Prepared(sa.text(f"SELECT 1 FROM {probes}, LATERAL ({first}) AS i LIMIT 1").columns(ONE))
 
-    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
-        return self._probe.rows(conn, **_arrays(pairs), now=now, count=count)
+    def first(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
+        return self._probes[whole].rows(conn, **_arrays(pairs), now=now, count=count)
 
-    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int) -> list[Row]:
-        return self._oldest.rows(conn, **_arrays(pairs), now=now, count=count)
+    def oldest(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros, count: int, *, whole: bool) -> list[Row]:
+        return self._oldest[whole].rows(conn, **_arrays(pairs), now=now, count=count)
 
     def anything(self, conn: sa.Connection, pairs: Sequence[Pair], now: Micros) -> bool:
         return self._any.first(conn, **_arrays(pairs), now=now) is not None

@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql
 
 from interlock.store import tables as t
 from interlock.store.arrays import array
+from interlock.store.binary_arrays import binary_array
 from interlock.store.prepared import Prepared
 
 ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
@@ -62,6 +63,11 @@ def many(conn: sa.Connection, name: str, rows: Sequence[Sequence[Any]]) -> dict[
 def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
     """Texts as one value, for the statements below: an array for PostgreSQL, JSON for SQLite."""
     return array(values) if conn.dialect.name == "postgresql" else orjson.dumps(values).decode()
+
+
+def ids_of(conn: sa.Connection, ids: Sequence[UUID]) -> Any:
+    """Ids as one value, for the statements below. PostgreSQL gets them in its binary format."""
+    return binary_array(ids) if conn.dialect.name == "postgresql" else one_of(conn, [one.hex for one in ids])
 
 
 def is_claimed() -> sa.ColumnElement[bool]:
@@ -144,6 +150,11 @@ def _leases_in_place(dialect: str) -> Any:
     return sa.text(text).columns(I.c.id, I.c.taken_by, I.c.fence)
 
 
+def _remove_batches(dialect: str) -> Any:
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    return sa.text(f"DELETE FROM claim_batch WHERE id {which}")
+
+
 def _lock_by_key(dialect: str) -> Any:
     """One probe of the unique index for each key.
 
@@ -185,7 +196,7 @@ def _active_leases(dialect: str) -> Any:
 LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
 LEASE_INSTANCES = Prepared(_lease_instances)
-"""Lease the instances with these `ids` (`one_of`) to `worker` until `until`."""
+"""Lease the instances with these `ids` (`ids_of`) to `worker` until `until`."""
 LEASE_IN_PLACE = Prepared(_lease_in_place)
 """The same without touching an index. The instances stay among the ready ones."""
 SETTLE_LEASES = Prepared(_settle_leases)
@@ -193,6 +204,8 @@ SETTLE_LEASES = Prepared(_settle_leases)
 ones are skipped."""
 LEASES_IN_PLACE = Prepared(_leases_in_place)
 """Those of the instances with these `ids` (`one_of`) that are claimed in place: id, holder, fence."""
+REMOVE_BATCHES = Prepared(_remove_batches)
+"""Remove the batches of claims in place with these `ids` (`ids_of`)."""
 LOCK_BY_KEY = Prepared(_lock_by_key)
 """The instances of a `workspace` and a `machine` with these `keys` (`one_of`), locked in the order given."""
 TAKEN_KEYS = Prepared(_taken_keys)

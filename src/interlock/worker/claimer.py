@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import UUID
@@ -21,7 +22,11 @@ from interlock.worker.loop import Identity, Loop
 from interlock.worker.runner import Runner, Running
 
 log = logging.getLogger("interlock.worker")
-LONGEST_BATCH = 512
+LONGEST_BATCH = 1024
+OVERLAPS_FROM = 64
+"""From this number of handlers on, half of the results make a round: the other handlers run while it is written."""
+WHOLE_SHARE = 4
+"""If one of so many claims and results needs all columns of its instance, the next claim reads them."""
 BREATH, LONGEST_GATHERING = 0.0003, 0.01
 """Seconds within which another result must arrive while a round gathers, and the longest gathering."""
 
@@ -42,6 +47,10 @@ class Claimer(Loop):
         self._lock = threading.Lock()
         self._results: list[tuple[Running, Outcome]] = []
         self.running: set[Running] = set()
+        self._in_batch: Counter[UUID] = Counter()
+        """How many running handlers each batch of claims in place has."""
+        self._whole = False
+        """Whether all columns are read with a claim, because the last results needed them."""
         self._turn = 0
         self._idle_rounds = 0
         self.draining = False
@@ -68,7 +77,9 @@ class Claimer(Loop):
     def _gather(self) -> None:
         """Gather the results of quick handlers, so that the first of a batch does not get its own commit."""
         count, until = 0, time.monotonic() + LONGEST_GATHERING
-        while count < len(self._results) < min(len(self.running), LONGEST_BATCH) and time.monotonic() < until:
+        running = len(self.running)
+        enough = min(running // 2 if running >= OVERLAPS_FROM else running, LONGEST_BATCH)
+        while count < len(self._results) < enough and time.monotonic() < until:
             count = len(self._results)
             time.sleep(BREATH)
 
@@ -94,6 +105,7 @@ class Claimer(Loop):
             batch, done = [], []
             claims = isolation.claim_one_by_one(self._engine, self._me.id, self._queues, free, self._turn)
         self._count(batch, done)
+        self._in_batch.update([claim.batch for claim in claims if claim.batch is not None])
         self.running.update(self.runner.start(claims))
         busy = bool(claims or done)
         self._idle_rounds = 0 if busy else self._idle_rounds + 1
@@ -106,9 +118,8 @@ class Claimer(Loop):
 
     def _finished_batches(self, batch: list[tuple[Running, Outcome]]) -> list[UUID]:
         """The batches of claims in place of which this batch of results has the last ones."""
-        ended = {running for running, _ in batch}
-        others = {running.claim.batch for running in self.running if running not in ended}
-        return [one for one in {running.claim.batch for running in ended} - others if one is not None]
+        ended = Counter([running.claim.batch for running, _ in batch if running.claim.batch is not None])
+        return [one for one, count in ended.items() if count >= self._in_batch[one]]
 
     def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
         results = [Result(running.claim, outcome, not running.port.wrote) for running, outcome in batch]
@@ -123,7 +134,9 @@ class Claimer(Loop):
             done = finishing.finish(unit, results) if results else []
             claim_batches.remove(unit.conn, over)
             unit.flush()  # so that instances that just became ready can be claimed at once
-            return done, claiming.claim(unit, self._me.id, self._queues, free, self._turn)
+            claims = claiming.claim(unit, self._me.id, self._queues, free, self._turn, whole=self._whole)
+            self._whole = unit.needed_whole * WHOLE_SHARE > len(results) + len(claims)
+            return done, claims
 
         try:
             return self._engine.write(partial(job, results=results), name="finish", optimistic=True)
@@ -170,6 +183,10 @@ class Claimer(Loop):
             if good is None:
                 continue
             self.running.discard(running)
+            if (batch_id := running.claim.batch) is not None:
+                self._in_batch[batch_id] -= 1
+                if not self._in_batch[batch_id]:
+                    del self._in_batch[batch_id]
             self.finished += good
             self.stale += not good
 
@@ -185,6 +202,7 @@ class Claimer(Loop):
             self.runner.give_up(running)
         self.stale += len(self.running)
         self.running.clear()
+        self._in_batch.clear()
 
     @property
     def busy(self) -> bool:

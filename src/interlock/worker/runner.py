@@ -43,7 +43,7 @@ def checked(result: Any, claim: Claim) -> Outcome:
     got = "nothing" if result is None else f"{type(result).__name__} {str(result)[:80]!r}"
     return Fail(
         InvalidOutcome(
-            f"the handler of {claim.instance.state!r} returned {got}; it must return Go, Stay, Again or Fail, or raise"
+            f"the handler of {claim.state!r} returned {got}; it must return Go, Stay, Again or Fail, or raise"
         )
     )
 
@@ -74,7 +74,7 @@ class Watch:
     def _about(self) -> dict[str, Any]:
         claim = self._claim
         return {
-            "trace_id": claim.instance.trace_id,
+            "trace_id": claim.trace_id,
             "instance": str(claim.id),
             "machine": claim.machine.name,
             "step": claim.step,
@@ -85,7 +85,7 @@ class Watch:
         self._token = logs.running.set(self._about)
         if tracing.wanted():
             claim, attributes = self._claim, {k: v for k, v in self._about().items() if k != "worker"}
-            self._inside = tracing.span(f"{claim.machine.name} {claim.step}", claim.instance.trace_id, attributes)
+            self._inside = tracing.span(f"{claim.machine.name} {claim.step}", claim.trace_id, attributes)
             self._span = self._inside.__enter__()
         return self
 

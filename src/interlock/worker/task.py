@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
@@ -12,10 +13,10 @@ from interlock.engine import Claim, Effect, Instance
 from interlock.engine.effect_answers import storable
 from interlock.engine.error_details import message_of
 from interlock.engine.errors import Fenced
-from interlock.engine.instance import column_getter
 from interlock.engine.questions import Answer, Question, QuestionClosed
 from interlock.engine.values import parsed
 from interlock.machine import EffectUnknown, Message, NotSent, Patch, Review, Spawn
+from interlock.store.ready import POSITIONS
 from interlock.worker import answer_polling
 from interlock.worker.port import Cancelled, Port
 
@@ -23,8 +24,8 @@ D = TypeVar("D")
 T = TypeVar("T")
 About = tuple[UUID, str, str | None, str, str, str]
 """Which instance it is: its id, machine, key, workspace, trace and state."""
-_about = column_getter("id", "machine", "key", "workspace", "trace_id", "state")
-_text = column_getter("data", "failures")
+_about = itemgetter(*(POSITIONS[name] for name in ("id", "machine", "key", "workspace", "trace_id", "state")))
+DATA, USUAL = POSITIONS["data"], POSITIONS["usual"]
 
 
 class Task(Generic[D]):
@@ -287,13 +288,13 @@ def about(claim: Claim) -> About:
 
 def make_task(claim: Claim, port: Port) -> Task[Any]:
     """The task for a claim, with its data as the machine's model."""
-    text, failures = _text(claim.row)
+    text = claim.row[DATA]
     model = claim.machine.data
     data: Any = parsed(text) if text is not None else dict(claim.instance.data)
     if model is not None:
         data = model.model_validate(data)
     attempt = 1
-    if failures:
+    if not claim.row[USUAL]:
         counted = f"{claim.step}|"
         attempt += sum(
             n for name, n in claim.instance.failures.items() if name.startswith(counted) and "|crash" not in name
