@@ -10,7 +10,7 @@ from interlock.machine import Machine
 from interlock.worker import Worker, gc_tuning
 
 PACKAGE = "interlock"
-CONCURRENCY = 400
+CONCURRENCY = 1000
 SETTINGS = f"concurrency {CONCURRENCY}, a chained history row for each, its other defaults"
 FINISHED = "SELECT count(*) FROM instance WHERE machine = 'trivial' AND state = 'done'"
 

@@ -62,7 +62,7 @@ def test_what_needs_only_a_lease_and_what_needs_more_are_claimed_together(trial:
     claims = {claim.id: claim for claim in trial.claim(5)}
     assert claims.keys() == {*plain, *others}
     for it, claim in claims.items():
-        assert claim.row == row_of(trial.get(it))
+        assert claim.stored == row_of(trial.get(it))
         assert claim.instance == trial.get(it)
     assert claims[others[1]].instance.data == big
 

@@ -6,13 +6,15 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
-from interlock.engine import Claim, Result, fast_finish, finishing, moves
+from interlock.engine import Claim, Result, claiming, fast_finish, finishing, moves
 from interlock.engine.instance import COLUMNS, row_of
-from interlock.engine.unit import GUARDS, Unit
+from interlock.engine.unit import FAST_COLUMNS, FAST_HISTORY, GUARDS, HISTORY, Unit
 from interlock.machine import (
     FAILED,
     FINAL,
@@ -39,8 +41,14 @@ from interlock.machine import (
     Window,
 )
 from interlock.store import Store, moment
+from interlock.store.tables import instance
 from interlock.testing import Trial
 from tests.support.machines import Unreachable, by_hand, kinds, pass_time, trial_of
+
+
+class Enough(Exception):
+    """Raised to undo a transaction."""
+
 
 YES = Review("Is it good?", decisions={"good": "go"})
 
@@ -81,20 +89,20 @@ def route(name: str = "route", **options: Any) -> Machine:
 def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Result]], object]) -> tuple[Any, Any]:
     """The rows and the history that a way would write; then all of it is undone."""
 
-    class Enough(Exception):
-        pass
-
     got: list[tuple[Any, Any]] = []
 
     def job(unit: Unit) -> None:
         way(unit, results)
         rows = {i.id: dict(zip(COLUMNS, row_of(i), strict=True)) for i in unit.changed.values()}
-        for sets, moved in unit.fast_moves.items():
-            for values in moved:
+        for moved in unit.fast_moves.values():
+            for values, past in zip(moved.rows, moved.past, strict=True):
                 claim = next(r.claim for r in results if r.claim.id == values[0])
-                as_claimed = dict(zip(COLUMNS, claim.row, strict=True))
-                assert values[len(sets) :] == tuple(as_claimed[name] for name in GUARDS)
-                rows[claim.id] = {**as_claimed, **dict(zip(sets, values, strict=False))}
+                assert claim.stored is not None
+                as_claimed = dict(zip(COLUMNS, claim.stored, strict=True))
+                assert values[len(FAST_COLUMNS) :] == tuple(as_claimed[name] for name in GUARDS)
+                rows[claim.id] = {**as_claimed, **moved.same, **dict(zip(FAST_COLUMNS, values, strict=False))}
+                written = {**moved.same_past, **dict(zip(FAST_HISTORY, past, strict=True))}
+                unit_history.append(tuple(written[name] for name in HISTORY))
         unit.flush()  # the database takes it, too
         got.append((rows, sorted(unit_history)))
         raise Enough
@@ -264,17 +272,28 @@ def test_instances_that_need_the_long_way(trial: Trial) -> None:
     good = Result(claim, Go("shelf"))
     assert _is_plain(trial, good)
     assert not _is_plain(trial, Result(claim, Go("shelf"), as_claimed=False))
-    for change in (
-        {"due_event": "late"},
-        {"timer_at": 5},
-        {"timer_no": 1},
-        {"stored_failures": '{"start|E":1}'},
-        {"blocked_on": "x"},
-        {"paused_at": 5},
-        {"finished_at": 5},
+    trial.engine.give_back([claim])
+    for column, value in (
+        ("due_event", "late"),
+        ("timer_at", 5),
+        ("timer_no", 1),
+        ("failures", '{"start|E":1}'),
+        ("blocked_on", "x"),
+        ("paused_at", 5),
+        ("finished_at", 5),
     ):
-        row = row_of(replace(claim.instance, **change))
-        assert not _is_plain(trial, Result(claim._replace(row=row), Go("shelf"))), change
+        with pytest.raises(Enough):  # and all of it is undone
+            trial.write(partial(_claim_unusual, trial, column, value))
+    assert len(trial.claim()) == 1
+
+
+def _claim_unusual(trial: Trial, column: str, value: Any, unit: Unit) -> None:
+    unit.conn.execute(sa.update(instance).values({column: value}))
+    for whole in (True, False):
+        [claim] = claiming.claim(unit, trial.worker, trial.queues, 1, whole=whole)
+        assert fast_finish.finish(unit, [Result(claim, Go("shelf"))]) == [0], column
+        unit.conn.execute(sa.update(instance).values({column: value, "wake": "work", "due_at": unit.now}))
+    raise Enough
 
 
 # -- together

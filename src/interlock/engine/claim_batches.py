@@ -35,7 +35,10 @@ AHEAD = timedelta(minutes=1)
 SETTLED_TOGETHER = 50
 SMALLEST = 16
 """From this number of plain claims on they are made in place. For fewer, the row that lists them costs more."""
-_OF_WORKER = Prepared(sa.select(B.c.ids).where(B.c.worker == sa.bindparam("worker", type_=sa.Uuid)))
+_OF_WORKER = Prepared(
+    sa.select(B.c.ids).where(B.c.worker == sa.bindparam("worker", type_=sa.Uuid), B.c.at <= sa.bindparam("upto"))
+)
+LAST = 2**62
 
 
 def write(unit: Unit, batch: UUID, worker: UUID, ids: Iterable[UUID]) -> None:
@@ -46,7 +49,7 @@ def write(unit: Unit, batch: UUID, worker: UUID, ids: Iterable[UUID]) -> None:
 def remove(conn: sa.Connection, batches: Sequence[UUID]) -> None:
     """Remove batches whose claims are all finished."""
     if batches:
-        REMOVE_BATCHES.count(conn, ids=ids_of(conn, batches))
+        REMOVE_BATCHES.run(conn, ids=ids_of(conn, batches))
 
 
 def settle(unit: Unit, workers: Sequence[UUID] | None = None) -> int:
@@ -82,9 +85,10 @@ def next_due(conn: sa.Connection) -> Micros | None:
     return None if first is None else first + span(YOUNG)
 
 
-def of_worker(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
-    """The instances that the worker has claimed in place, with their fences."""
-    ids = [one for (stored,) in _OF_WORKER.rows(conn, worker=worker) for one in _ids(stored)]
+def of_worker(conn: sa.Connection, worker: UUID, upto: Micros | None = None) -> dict[UUID, int]:
+    """The instances that the worker has claimed in place, up to a moment, with their fences."""
+    rows = _OF_WORKER.rows(conn, worker=worker, upto=LAST if upto is None else upto)
+    ids = [one for (stored,) in rows for one in _ids(stored)]
     return {row[0]: row[2] for row in _in_place(conn, ids) if row[1] == worker}
 
 

@@ -24,8 +24,8 @@ WAKE, DUE, HOLDER, FENCE, SINCE, BY, UNTIL = map(
     POSITIONS.__getitem__, ("wake", "due_at", "holder", "fence", "claimed_at", "taken_by", "taken_until")
 )
 assert (DUE, FENCE, SINCE, UNTIL) == (WAKE + 1, HOLDER + 1, HOLDER + 2, BY + 1), "a claim changes runs of columns"
-STATE, SEQ, DATA, READY_DUE, READY_FENCE, TRACE, IS_USUAL = map(
-    ready.POSITIONS.__getitem__, ("state", "seq", "data", "due_at", "fence", "trace_id", "usual")
+STATE, SEQ, DATA, QUEUE, READY_DUE, READY_FENCE, TRACE, IS_USUAL = map(
+    ready.POSITIONS.__getitem__, ("state", "seq", "data", "queue", "due_at", "fence", "trace_id", "usual")
 )
 _state_of = itemgetter(*(ready.POSITIONS[name] for name in ("machine", "version", "state")))
 _ready_part, _unusual, _usual = column_getter(*READY), column_getter(*USUAL), tuple(USUAL.values())
@@ -56,6 +56,11 @@ class Claim(NamedTuple):
     def state(self) -> str:
         state: str = self.row[STATE]
         return state
+
+    @property
+    def queue(self) -> str:
+        queue: str = self.row[QUEUE]
+        return queue
 
     @property
     def trace_id(self) -> str:
@@ -89,8 +94,8 @@ def claim(
     """Up to `count` claims. A transition declared with `pick_up` is taken, with its history row.
 
     An instance that cannot be claimed fails its step; the others are claimed. `picked` collects (id, seq) of all rows
-    that were tried. Without `whole` only ready rows are read, and again those of which a claim or its result needs more;
-    `unit.needed_whole` counts them.
+    that were tried. Without `whole` only ready rows are read. Rows of which a claim or its result needs more are read
+    again, and `unit.needed_whole` counts them.
     """
     if count <= 0 or not queues:
         return []

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from interlock.engine.audit import chain
-from interlock.engine.claiming import worker_actor
+from interlock.engine.claiming import Claim, worker_actor
 from interlock.engine.instance import COLUMNS
 from interlock.engine.moves import is_plain
-from interlock.engine.unit import Unit, payload_text
+from interlock.engine.unit import FAST_COLUMNS, FastMoves, Unit, payload_text
 from interlock.engine.values import text as text_
 from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
@@ -25,7 +25,7 @@ from interlock.store.ready import POSITIONS, USUAL
 if TYPE_CHECKING:
     from interlock.engine.finishing import Result
 
-NEEDED = ("id", "state", "seq", "head", "entered_at", "updated_at", "queue", "unique_key", "usual")
+NEEDED = ("id", "state", "seq", "head", "entered_at", "updated_at", "unique_key", "usual")
 """What a plain move reads of a ready row. The rest of what it needs is in the claim."""
 _needed = itemgetter(*(POSITIONS[name] for name in NEEDED))
 FROM_CLAIM = {"fence", "claimed_at"}
@@ -34,15 +34,16 @@ NO_EXTRAS = _extras(Go(""))
 """The extras of an outcome that has none. They are compared by identity: comparing values of the application may raise
 an error."""
 SETS = (
-    *("id", "state", "previous", "seq", "head", "wake", "due_at", "holder", "claimed_at", "taken_by"),
-    *("taken_until", "entered_at", "updated_at"),
+    *("state", "previous", "wake", "due_at", "holder", "claimed_at", "taken_by", "taken_until", "entered_at"),
+    "updated_at",
 )
+"""The columns that moves which are alike set to the same values."""
 UNTOUCHED = {
-    *("machine", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
+    *("machine", "queue", "version", "workspace", "key", "data", "labels", "priority", "failed_step", "last_error"),
     *("paused_wake", "paused_due", "parent", "root", "depth", "trace_id", "created_at"),
 }
 """Columns that a plain move neither reads nor changes."""
-assert set(COLUMNS) - {*USUAL, *NEEDED, *FROM_CLAIM, *SETS} == UNTOUCHED, (
+assert set(COLUMNS) - {*USUAL, *NEEDED, *FROM_CLAIM, *SETS, *FAST_COLUMNS} == UNTOUCHED, (
     "say of each new column of `instance` what a plain move does to it"
 )
 
@@ -60,14 +61,23 @@ class FastMove(NamedTuple):
     frees_key: bool
 
 
+class Group(NamedTuple):
+    """Moves that are alike: the end of what is hashed, and the rows."""
+
+    tail: bytes
+    rows: list[tuple[Any, ...]]
+    past: list[tuple[Any, ...]]
+
+
 def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
     """Apply the plain results. Returns the indexes of the others."""
     now, worker, others = unit.now, None, []
     ways: dict[tuple[Machine, str, str], FastMove | None] = {}
-    texts: dict[tuple[str, str, Micros], tuple[str | None, bytes | None]] = {}
+    groups: dict[tuple[Any, ...], Group | None] = {}
+    last, group = None, None
     for number, (claim, outcome, as_claimed) in enumerate(results):
         to = outcome.to if type(outcome) is Go else None
-        instance, state, before, head, entered, updated, queue, key, usual = _needed(claim.row)
+        instance, state, before, head, entered, updated, key, usual = _needed(claim.row)
         if not as_claimed or type(to) is not str or not usual:
             others.append(number)
             continue
@@ -82,38 +92,62 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         if way is None or type(outcome.reason) is not str or not all(map(is_, _extras(outcome), NO_EXTRAS)):
             others.append(number)
             continue
-        said = outcome.reason, state, now - claimed
-        if said not in texts:
-            try:
-                text = payload_text(
-                    {"reason": text_(outcome.reason, "the reason"), "step": state, "took": now - claimed}
-                )
-            except Exception:  # `moves` will report it for this result alone
-                others.append(number)
-                continue
-            texts[said] = text, chain.digest(text)
-        text, digest = texts[said]
-        edge, who, middle, wake, rests, frees_key = way
-        seq, at = before + 1, max(now, updated)
-        new = chain.joined(head, instance, seq, middle, at, digest or b"")
-        dwell = max(now - entered, 0) or None
-        unit.history.append(
-            (instance, seq, "moved", state, to, edge.on, who, at, text, digest, new, dwell, claim.waited)
-        )
-        values = instance, to, state, seq, new, wake, now if wake else None, None, None, None, None, at, at
-        still = before, claim.fence, claimed
-        if not rests:
-            unit.fast_moves.setdefault(SETS, []).append((*values, *still))
-        elif frees_key and key is not None:
-            unit.fast_moves.setdefault((*SETS, "finished_at", "unique_key"), []).append((*values, at, None, *still))
-        else:
-            unit.fast_moves.setdefault((*SETS, "finished_at"), []).append((*values, at, *still))
-        if wake:
-            unit.ready.add(queue)
+        like = way.middle, outcome.reason, claimed, max(now, updated), way.frees_key and key is not None, place
+        if like != last:
+            if like not in groups:
+                groups[like] = _group(unit, claim, outcome.reason, *like[2:5], way)
+            last, group = like, groups[like]
+        if group is None:
+            others.append(number)
+            continue
+        tail, rows, past = group
+        seq = before + 1
+        new = chain.joined(head, instance, seq, tail)
+        rows.append((instance, seq, new, before, claim.fence, claimed))
+        past.append((instance, seq, new, max(now - entered, 0) or None, claim.waited))
     unit.recorded = unit.recorded or len(others) < len(results)
-    for rows in unit.fast_moves.values():
-        rows.sort(key=_number)  # every writer locks in the order of ids
+    for moved in unit.fast_moves.values():
+        moved.rows.sort(key=_number)  # every writer locks in the order of ids
     return others
+
+
+def _group(
+    unit: Unit, claim: Claim, reason: str, claimed: Micros, at: Micros, frees: bool, way: FastMove
+) -> Group | None:
+    """Where moves that are alike are collected. None if the reason cannot be stored: `moves` will report it."""
+    edge, who, middle, wake, rests, _ = way
+    try:
+        said = {"reason": text_(reason, "the reason"), "step": edge.source, "took": unit.now - claimed}
+        text = payload_text(said)
+    except Exception:
+        return None
+    digest = chain.digest(text)
+    same = dict.fromkeys(SETS) | {
+        "state": edge.to,
+        "previous": edge.source,
+        "wake": wake,
+        "due_at": unit.now if wake else None,
+        "entered_at": at,
+        "updated_at": at,
+    }
+    if rests:
+        same["finished_at"] = at
+    if frees:
+        same["unique_key"] = None
+    past = {
+        "kind": "moved",
+        "from_state": edge.source,
+        "to_state": edge.to,
+        "event": edge.on,
+        "actor": who,
+        "at": at,
+        "payload": text,
+        "digest": digest,
+    }
+    if wake:
+        unit.ready.add(claim.queue)
+    moved = unit.fast_moves.setdefault((middle, wake, rests, reason, claimed, at, frees), FastMoves(same, [], past, []))
+    return Group(chain.tail(middle, at, digest), moved.rows, moved.past)
 
 
 def _number(row: tuple[Any, ...]) -> int:

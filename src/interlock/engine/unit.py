@@ -28,7 +28,7 @@ from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, ids_of, one_of
+from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, REMOVE_BATCHES, among, ids_of, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -50,6 +50,8 @@ HISTORY = (
     "dwell",
     "waited",
 )
+FAST_COLUMNS = ("id", "seq", "head")
+FAST_HISTORY = ("instance_id", "seq", "hash", "dwell", "waited")
 EACH = range(len(COLUMNS))
 LEASE = frozenset(POSITIONS[name] for name in ("wake", "due_at", "holder", "taken_by", "taken_until"))
 """The columns that differ between a claim in place and one that an index finds."""
@@ -78,6 +80,17 @@ class LargeData(NamedTuple):
     added: dict[UUID, str]
     replaced: dict[UUID, str]
     removed: list[UUID]
+
+
+class FastMoves(NamedTuple):
+    """Moves that were made without loading instances, and that set the same values but for these columns."""
+
+    same: Mapping[str, Any]
+    rows: list[tuple[Any, ...]]
+    """Of `FAST_COLUMNS` and `GUARDS`."""
+    same_past: Mapping[str, Any]
+    past: list[tuple[Any, ...]]
+    """Of `FAST_HISTORY`."""
 
 
 class Unit:
@@ -125,10 +138,12 @@ class Unit:
         """What is known of limits whose keys are locked."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
+        self.finished_batches: list[UUID] = []
+        """Batches of claims in place that have no unfinished claim any more."""
         self.needed_whole = 0
         """How many claims and results needed more than the ready row of their instance."""
-        self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        """Rows of moves that were made without loading instances (see `fast_finish`), by the columns that they set."""
+        self.fast_moves: dict[tuple[Any, ...], FastMoves] = {}
+        """Moves that were made without loading instances (see `fast_finish`), those together that are alike."""
 
     @property
     def conn(self) -> sa.Connection:
@@ -320,8 +335,10 @@ class Unit:
             for one in unchanged:
                 one.loaded = row_of(one)
         with store.at_once(conn):
-            for sets, moved in self.fast_moves.items():
-                store.update_many(conn, t.instance, sets, moved, GUARDS)
+            for moved in self.fast_moves.values():
+                store.update_many(conn, t.instance, FAST_COLUMNS, moved.rows, GUARDS, same=moved.same)
+            if self.finished_batches:
+                REMOVE_BATCHES.run(conn, ids=ids_of(conn, self.finished_batches))
             self._update(updates)  # first, because a new instance may take a key that an old one gives up
             if large.added:
                 store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items()))
@@ -329,6 +346,8 @@ class Unit:
                 store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.replaced.items()))
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
+            for moved in self.fast_moves.values():
+                store.insert_many(conn, t.history, FAST_HISTORY, moved.past, same=moved.same_past)
             if self.history:
                 store.insert_many(conn, t.history, HISTORY, self.history)
             for table in dict.fromkeys(table for table, _ in self.inserts):
@@ -354,7 +373,7 @@ class Unit:
             [],
             [],
         )
-        self.assumed, self.vouched, self.closed_questions = {}, [], []
+        self.assumed, self.vouched, self.closed_questions, self.finished_batches = {}, [], [], []
         self.limit_rows = limits.Known()
 
     def _update(self, instances: list[Instance]) -> None:

@@ -128,11 +128,11 @@ def claim_counts(conn: sa.Connection) -> dict[UUID, int]:
     return dict(claim_batches.counts(conn) + Counter({row[0]: row[1] for row in rows}))
 
 
-def claimed_by(conn: sa.Connection, worker: UUID) -> dict[UUID, int]:
-    """The instances that the worker has claimed, with their fences."""
+def claimed_by(conn: sa.Connection, worker: UUID, upto: Micros | None = None) -> dict[UUID, int]:
+    """The instances that the worker has claimed, with their fences. With `upto`, without later claims in place."""
     from interlock.store.tables import instance
 
     rows = conn.execute(
         sa.select(instance.c.id, instance.c.fence).where(picking.wake_is("lease"), instance.c.holder == worker)
     )
-    return {row.id: row.fence for row in rows} | claim_batches.of_worker(conn, worker)
+    return {row.id: row.fence for row in rows} | claim_batches.of_worker(conn, worker, upto)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from interlock.store.errors import StoreError
 T = TypeVar("T")
 Job = Callable[[sa.Connection], T]
 Hint = Callable[[frozenset[str]], None]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 HISTORY = "*history"
 """The hint that history was written. It is sent like the name of a queue; no queue has it."""
 
@@ -68,9 +70,18 @@ class Store(ABC):
 
     @abstractmethod
     def insert_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
-        """Insert the rows in one statement, or one prepared statement run for each."""
+        """Insert the rows in one statement, or one prepared statement run for each.
+
+        `same` has more columns, with one value for all rows.
+        """
 
     @abstractmethod
     def update_many(
@@ -80,10 +91,13 @@ class Store(ABC):
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
         guards: Sequence[str] = (),
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
         """Set the columns of each row, which is found by `columns[0]`. A missing row is an error.
 
-        With guards, each row ends with the expected values of these columns. Raises RowChanged if one differs.
+        `same` has more columns, with one value for all rows. With guards, each row ends with the expected values of
+        these columns. Raises RowChanged if one differs.
         """
 
     @abstractmethod

@@ -15,7 +15,7 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ import sqlalchemy as sa
 from interlock.store import failpoints, futures
 from interlock.store import postgres_bulk as bulk
 from interlock.store.clock import SECOND, Micros
-from interlock.store.database import Job, Store
+from interlock.store.database import NOTHING, Job, Store
 from interlock.store.errors import (
     StoreBusy,
     StoreClosed,
@@ -187,14 +187,22 @@ class PostgresStore(Store):
             bulk.check_count(*update)
 
     def insert_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
         if len(rows) == 1:
-            statement, values = bulk.insert_one(table, tuple(columns)), list(rows[0])
+            columns, values = (*columns, *same), [*rows[0], *same.values()]
+            statement = bulk.insert_one(table, columns)
         else:
             given = list(zip(*rows, strict=True))
-            same = bulk.same_for_all(given)
-            statement, values = bulk.insert_many(table, tuple(columns), same), bulk.parameters(given, same)
+            once = bulk.same_for_all(given) if not same else (False,) * len(given)
+            statement = bulk.insert_many(table, (*columns, *same), (*once, *[True] * len(same)))
+            values = bulk.parameters(given, once, same)
         with sqlalchemy_errors(conn):
             _raw(conn).execute(statement, values, prepare=True)
 
@@ -205,17 +213,18 @@ class PostgresStore(Store):
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
         guards: Sequence[str] = (),
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
         if len(rows) == 1:
-            statement = bulk.update_one(table.name, tuple(columns), tuple(guards))
-            values = [*rows[0][1 : len(columns)], rows[0][0], *rows[0][len(columns) :]]
+            values = [*rows[0][1 : len(columns)], *same.values(), rows[0][0], *rows[0][len(columns) :]]
+            statement = bulk.update_one(table.name, (*columns, *same), tuple(guards))
         else:
             given = list(zip(*rows, strict=True))
-            same = bulk.same_for_all(given, len(guards))
-            statement, values = (
-                bulk.update_many(table, tuple(columns), tuple(guards), same),
-                bulk.parameters(given, same),
-            )
+            once = bulk.same_for_all(given, len(guards)) if not same else (False,) * len(given)
+            flags = (*once[: len(columns)], *[True] * len(same), *once[len(columns) :])
+            statement = bulk.update_many(table, (*columns, *same), tuple(guards), flags)
+            values = bulk.parameters(given, once, same)
         with sqlalchemy_errors(conn):
             cursor = _raw(conn).execute(statement, values, prepare=True)
         pending = getattr(self._pending, "updates", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from operator import is_
@@ -12,6 +12,7 @@ import psycopg
 import sqlalchemy as sa
 
 from interlock.store.binary_arrays import binary_array
+from interlock.store.database import NOTHING
 from interlock.store.errors import RowChanged, StoreGone
 
 SAME_FROM = 16
@@ -29,10 +30,14 @@ def same_for_all(columns: Sequence[Sequence[Any]], guards: int = 0) -> tuple[boo
     return (False, *(all(map(is_, column, repeat(column[0]))) for column in sets), *(False,) * guards)
 
 
-def parameters(columns: Sequence[Sequence[Any]], same: Sequence[bool]) -> list[Any]:
+def parameters(columns: Sequence[Sequence[Any]], same: Sequence[bool], more: Mapping[str, Any] = NOTHING) -> list[Any]:
     """The parameters of the statement, in order: first the values for all rows, then the arrays."""
     once = [_text(column[0]) for column, one in zip(columns, same, strict=True) if one]
-    return once + [binary_array(column) for column, one in zip(columns, same, strict=True) if not one]
+    return (
+        once
+        + [_text(value) for value in more.values()]
+        + [binary_array(column) for column, one in zip(columns, same, strict=True) if not one]
+    )
 
 
 def _text(value: Any) -> str | None:

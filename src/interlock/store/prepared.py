@@ -37,6 +37,10 @@ class Prepared:
         found = self.rows(conn, **values)
         return found[0] if found else None
 
+    def run(self, conn: sa.Connection, **values: Any) -> None:
+        """Execute it without asking for a result, so that `Store.at_once` need not wait for one."""
+        self._for(conn).run(conn, values)
+
     def count(self, conn: sa.Connection, **values: Any) -> int:
         """The number of rows that it changed."""
         done: int = self._for(conn).run(conn, values).rowcount

@@ -37,7 +37,7 @@ USUAL: dict[str, Any] = {
     "paused_at": None,
     "finished_at": None,
 }
-"""The values that most ready rows have in these columns. Whether a row has them all is the last value of a ready row."""
+"""The values that most ready rows have in these columns. The last value of a ready row says whether it has them all."""
 IS_USUAL = " AND ".join(f"{name} IS NULL" if usual is None else f"{name} = {usual}" for name, usual in USUAL.items())
 WIDTH = len(COLUMNS) + 1
 POSITIONS = {name: number for number, name in enumerate((*COLUMNS, "usual"))}

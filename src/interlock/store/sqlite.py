@@ -14,7 +14,7 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from interlock.store import decoding, failpoints, futures, private
 from interlock.store.clock import Micros
-from interlock.store.database import Job, Store
+from interlock.store.database import NOTHING, Job, Store
 from interlock.store.errors import RowChanged, StoreBusy, StoreClosed, StoreError, StoreGone, WrongIsolation, translated
 from interlock.store.lock_files import LockFiles
 
@@ -253,9 +253,17 @@ class SqliteStore(Store):
             return self._file
 
     def insert_many(
-        self, conn: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+        self,
+        conn: sa.Connection,
+        table: sa.Table,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
-        self._raw(conn).executemany(_insert(table, tuple(columns)), plain(table, columns, rows))
+        nulls, more = _split(same)
+        statement = _insert(table, (*columns, *more), nulls)
+        self._raw(conn).executemany(statement, plain(table, columns, rows, tuple(more.values())))
 
     def update_many(
         self,
@@ -264,9 +272,13 @@ class SqliteStore(Store):
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
         guards: Sequence[str] = (),
+        *,
+        same: Mapping[str, Any] = NOTHING,
     ) -> None:
-        statement = _update(table, tuple(columns), tuple(guards))
-        done = self._raw(conn).executemany(statement, plain(table, (*columns, *guards), rows))
+        nulls, more = _split(same)
+        statement = _update(table, tuple(columns), tuple(guards), tuple(more), nulls)
+        given = plain(table, (*columns, *guards), rows, tuple(more.values()))
+        done = self._raw(conn).executemany(statement, given)
         if done.rowcount != len(rows) and guards:
             raise RowChanged(f"{len(rows) - done.rowcount} of {len(rows)} rows of {table.name} were changed meanwhile")
         if done.rowcount != len(rows):
@@ -356,15 +368,30 @@ class SqliteStore(Store):
 
 # Computed once for each set of columns: a claim writes four tables, and this took a fifth of its time.
 @lru_cache(1000)
-def _insert(table: sa.Table, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+def _insert(table: sa.Table, columns: tuple[str, ...], nulls: tuple[str, ...] = ()) -> str:
+    values = ["?"] * len(columns) + ["NULL"] * len(nulls)
+    return f"INSERT INTO {table.name} ({', '.join((*columns, *nulls))}) VALUES ({', '.join(values)})"
 
 
 @lru_cache(1000)
-def _update(table: sa.Table, columns: tuple[str, ...], guards: tuple[str, ...]) -> str:
-    sets = ", ".join(f"{name} = ?{n}" for n, name in enumerate(columns[1:], 2))
+def _update(
+    table: sa.Table,
+    columns: tuple[str, ...],
+    guards: tuple[str, ...],
+    more: tuple[str, ...] = (),
+    nulls: tuple[str, ...] = (),
+) -> str:
+    sets = [f"{name} = ?{n}" for n, name in enumerate(columns[1:], 2)]
+    sets += [f"{name} = ?{n}" for n, name in enumerate(more, len(columns) + len(guards) + 1)]
+    sets += [f"{name} = NULL" for name in nulls]
     still = "".join(f" AND {name} = ?{n}" for n, name in enumerate(guards, len(columns) + 1))
-    return f"UPDATE {table.name} SET {sets} WHERE {columns[0]} = ?1{still}"
+    return f"UPDATE {table.name} SET {', '.join(sets)} WHERE {columns[0]} = ?1{still}"
+
+
+def _split(same: Mapping[str, Any]) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """The columns that are null in all rows, and those with another value."""
+    nulls = tuple(name for name, value in same.items() if value is None)
+    return nulls, {name: value for name, value in same.items() if value is not None}
 
 
 @lru_cache(1000)
@@ -372,20 +399,22 @@ def _ids(table: sa.Table, columns: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(n for n, name in enumerate(columns) if isinstance(table.c[name].type, sa.Uuid))
 
 
-def plain(table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """The rows as SQLite stores them: ids as hexadecimal text."""
+def plain(
+    table: sa.Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], more: tuple[Any, ...] = ()
+) -> list[tuple[Any, ...]]:
+    """The rows as SQLite stores them: ids as hexadecimal text. Each ends with `more`, which has no ids."""
     ids = _ids(table, tuple(columns))
     if not ids:
-        return [tuple(row) for row in rows]
+        return [(*row, *more) for row in rows]
     if ids == (0,):  # the usual case, in a third of the time
-        return [(row[0].hex, *row[1:]) for row in rows]
+        return [(row[0].hex, *row[1:], *more) for row in rows]
     plain_rows = []
     for row in rows:
         values = list(row)
         for n in ids:
             if values[n] is not None:
                 values[n] = values[n].hex
-        plain_rows.append(tuple(values))
+        plain_rows.append((*values, *more))
     return plain_rows
 
 

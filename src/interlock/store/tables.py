@@ -110,7 +110,7 @@ sa.Index(
 sa.Index("ix_instance_state", instance.c.machine, instance.c.state, instance.c.id)
 # Most instances are in the first workspace, whose lists follow the ids. So most moves write no entry here.
 FIRST_WORKSPACE = "default"
-ELSEWHERE = sa.text(f"workspace <> '{FIRST_WORKSPACE}'")
+ELSEWHERE = instance.c.workspace != sa.literal_column(f"'{FIRST_WORKSPACE}'", sa.Text)
 sa.Index(
     "ix_instance_workspace",
     instance.c.workspace,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from uuid import UUID
 
-from interlock.engine import Claim, Engine, Fenced, Result, claim_batches, claiming, finishing, isolation, picking
+from interlock.engine import Claim, Engine, Fenced, Result, claiming, finishing, isolation, picking
 from interlock.engine.unit import Unit
 from interlock.machine import Fail, InvalidOutcome, Outcome
 from interlock.store import RowChanged
@@ -132,7 +132,7 @@ class Claimer(Loop):
 
         def job(unit: Unit, results: Sequence[Result]) -> tuple[list[bool], list[Claim]]:
             done = finishing.finish(unit, results) if results else []
-            claim_batches.remove(unit.conn, over)
+            unit.finished_batches = over
             unit.flush()  # so that instances that just became ready can be claimed at once
             claims = claiming.claim(unit, self._me.id, self._queues, free, self._turn, whole=self._whole)
             self._whole = unit.needed_whole * WHOLE_SHARE > len(results) + len(claims)

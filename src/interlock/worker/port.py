@@ -44,14 +44,14 @@ class Port(Protocol):
 class EnginePort:
     """Calls the engine directly, under the fence of the claim."""
 
-    def __init__(self, engine: Engine, claim: Claim) -> None:
+    def __init__(self, engine: Engine, claim: Claim, begun: float | None = None) -> None:
         self.engine, self.claim = engine, claim
         self._cancelled = False
         self.waits_for: dict[UUID, bool] = {}
         """The open questions that the handler waits for, and whether it does nothing else meanwhile."""
         self.wrote = False
         """Whether the handler may have written something for its instance."""
-        self.ends = engine.clock.steady() + claim.work.timeout.total_seconds()
+        self.ends = (engine.clock.steady() if begun is None else begun) + claim.work.timeout.total_seconds()
         """The monotonic time of its time limit, so that setting a clock neither ends nor prolongs a handler."""
 
     def cancelled(self) -> bool:

@@ -157,10 +157,14 @@ class Runner:
     def start(self, claims: Iterable[Claim]) -> list[Running]:
         """Start the claimed handlers together, because each thread call costs more than a quick handler."""
         every, plain = [], []
+        begun, work, runs_async = self._engine.clock.steady(), None, False
         for claim in claims:
-            running = Running(claim, EnginePort(self._engine, claim), self._called)
+            running = Running(claim, EnginePort(self._engine, claim, begun), self._called)
             every.append(running)
-            if claim.work.memory_mb is None and awaited(claim.work.handler):
+            if claim.work is not work:  # most claims of a batch run the same handler
+                work = claim.work
+                runs_async = work.memory_mb is None and awaited(work.handler)
+            if runs_async:
                 running.future = self.events.submit(self._awaited(running), partial(self._ended, running))
             else:
                 plain.append(running)

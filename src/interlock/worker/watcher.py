@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from uuid import UUID
 
 from interlock.engine import Engine, finishing, workers
 from interlock.machine import Fail, HandlerTimeout
+from interlock.store import span
 from interlock.worker.claimer import Claimer
 from interlock.worker.loop import Identity, Loop
 
 log = logging.getLogger("interlock.worker")
 LOOP_PATIENCE = 5.0
+FRESH = span(timedelta(seconds=0.3))
+"""Batches of claims in place that are younger than this are not looked at."""
 
 
 class Watcher(Loop):
@@ -28,8 +32,11 @@ class Watcher(Loop):
 
     def once(self) -> bool:
         self._check_event_loop()
-        running = list(self._claimer.running)  # read before the claims: a handler started later cannot be missing there
-        claimed = self._engine.read(lambda conn: workers.claimed_by(conn, self._me.id))
+        # Read before the claims: a handler started later cannot be missing there. Batches that were claimed since the
+        # last round are left for the next one: most of their handlers will have ended by then.
+        fresh = self._engine.clock.now() - FRESH
+        running = [one for one in list(self._claimer.running) if one.claim.batch is None or one.claim.at <= fresh]
+        claimed = self._engine.read(lambda conn: workers.claimed_by(conn, self._me.id, fresh))
         for one in running:
             if claimed.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()

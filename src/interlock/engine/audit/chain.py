@@ -31,8 +31,13 @@ def middle(kind: str, from_state: str | None, to_state: str | None, event: str |
     return f"{_text(kind)}, {_maybe(from_state)}, {_maybe(to_state)}, {_maybe(event)}, {_text(actor)}"
 
 
-def joined(before: bytes, instance: UUID, seq: int, middle: str, at: Micros, payload_digest: bytes) -> bytes:
-    return hashlib.sha256(before + instance.bytes + f"[{seq}, {middle}, {at}]".encode() + payload_digest).digest()
+def tail(middle: str, at: Micros, payload_digest: bytes | None) -> bytes:
+    """The part of the hashed bytes after seq, which rows of one move at one time have in common."""
+    return f", {middle}, {at}]".encode() + (payload_digest or b"")
+
+
+def joined(before: bytes, instance: UUID, seq: int, tail: bytes) -> bytes:
+    return hashlib.sha256(b"%b%b[%d%b" % (before, instance.bytes, seq, tail)).digest()
 
 
 def link(
@@ -49,4 +54,4 @@ def link(
 ) -> bytes:
     """The hash of a row, which covers it and all before it."""
     between = middle(kind, from_state, to_state, event, actor)
-    return joined(before, instance, seq, between, at, payload_digest or b"")
+    return joined(before, instance, seq, tail(between, at, payload_digest))

@@ -5,7 +5,7 @@ from alembic import op
 
 revision = "0015"
 down_revision = "0014"
-ELSEWHERE = sa.text("workspace <> 'default'")
+ELSEWHERE = sa.text("workspace != 'default'")
 
 
 def upgrade() -> None:
