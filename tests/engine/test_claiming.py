@@ -9,12 +9,24 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Result
+from interlock.engine import Claim, Result, claiming
 from interlock.engine.instance import row_of
+from interlock.engine.unit import Unit
 from interlock.machine import Again, Fail, Go
 from interlock.store import Store, span
 from interlock.testing import Trial
-from tests.support.machines import ANN, LETTER, PARCEL, claim_one, do, kinds, last_row, pass_time, trial_of
+from tests.support.machines import (
+    ANN,
+    LETTER,
+    PARCEL,
+    Unreachable,
+    claim_one,
+    do,
+    kinds,
+    last_row,
+    pass_time,
+    trial_of,
+)
 from tests.support.racing import race
 
 
@@ -65,6 +77,35 @@ def test_what_needs_only_a_lease_and_what_needs_more_are_claimed_together(trial:
         assert claim.stored == row_of(trial.get(it))
         assert claim.instance == trial.get(it)
     assert claims[others[1]].instance.data == big
+
+
+def test_a_claim_reads_only_what_a_plain_move_needs_and_the_rest_where_more_is_needed(trial: Trial) -> None:
+    big = {"item": "tea", "note": "x" * 20_000, "weight": 1}
+    plain = [trial.create("letter"), trial.create("letter"), trial.create("letter")]
+    others = [trial.create("parcel"), trial.create("letter", big)]
+    needed: list[int] = []
+
+    def job(unit: Unit) -> list[Claim]:
+        claims = claiming.claim(unit, trial.worker, trial.queues, 5, whole=False)
+        needed.append(unit.needed_whole)
+        return claims
+
+    claims = {claim.id: claim for claim in trial.write(job)}
+    assert claims.keys() == {*plain, *others}
+    assert needed == [len(others)]
+    for it, claim in claims.items():
+        assert claim.stored == (row_of(trial.get(it)) if it in others else None)
+        assert (claim.state, claim.fence) == (trial.get(it).state, trial.get(it).fence)
+    assert claims[others[1]].instance.data == big
+    outcomes = dict(
+        zip(plain, (Go("waiting"), Go("waiting", data={"note": "new"}), Fail(Unreachable("away"))), strict=True)
+    )
+    assert trial.engine.finish([Result(claims[it], outcome) for it, outcome in outcomes.items()]) == [True] * 3
+    assert [trial.state(it) for it in plain[:2]] == ["waiting", "waiting"]
+    assert trial.get(plain[1]).data["note"] == "new"
+    error = trial.get(plain[2]).error
+    assert error is not None
+    assert error["type"] == "Unreachable"
 
 
 def test_a_claim_takes_as_many_as_it_asks_for(trial: Trial) -> None:

@@ -118,6 +118,27 @@ def test_a_search_looks_at_so_many_rows_and_says_where_it_stopped(
     assert ([i.id for i in page.instances], page.next) == ([first], None)
 
 
+def test_the_first_workspace_is_looked_for_among_so_many_rows(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index has its instances, which are nearly all: among many of others they are found page by page."""
+    monkeypatch.setattr(listing, "MAX_SCANNED", 5)
+    mine = [trial.create("press") for _ in range(7)]
+    for where in (Where(workspace="default"), Where(workspaces=frozenset({"default", "red"}))):
+        assert trial.engine.count(where) == Count(7, True), "there are no others"
+    for _ in range(7):
+        trial.create("press", workspace="red")
+    where = Where(workspace="default", workspaces=frozenset({"default"}))
+    assert trial.engine.count(where) == Count(0, False)
+    seen: list[UUID] = []
+    after = None
+    for _ in range(9):
+        page = trial.engine.page(where, after=after)
+        seen += [instance.id for instance in page.instances]
+        if (after := page.next) is None:
+            break
+    assert seen == mine[::-1]
+    assert trial.engine.count(Where(workspace="red")) == Count(7, True)
+
+
 def test_text_is_found_in_keys_labels_and_data_also_in_data_that_lies_beside(trial: Trial) -> None:
     keyed = trial.create("press", key="order-77%")
     labelled = trial.create("press", labels={"colour": "77% red"})

@@ -49,7 +49,7 @@ class Claimer(Loop):
         self.running: set[Running] = set()
         self._in_batch: Counter[UUID] = Counter()
         """How many running handlers each batch of claims in place has."""
-        self._whole = False
+        self.reads_whole = False
         """Whether all columns are read with a claim, because the last results needed them."""
         self._turn = 0
         self._idle_rounds = 0
@@ -134,8 +134,8 @@ class Claimer(Loop):
             done = finishing.finish(unit, results) if results else []
             unit.finished_batches = over
             unit.flush()  # so that instances that just became ready can be claimed at once
-            claims = claiming.claim(unit, self._me.id, self._queues, free, self._turn, whole=self._whole)
-            self._whole = unit.needed_whole * WHOLE_SHARE > len(results) + len(claims)
+            claims = claiming.claim(unit, self._me.id, self._queues, free, self._turn, whole=self.reads_whole)
+            self.reads_whole = unit.needed_whole * WHOLE_SHARE > len(results) + len(claims)
             return done, claims
 
         try:
