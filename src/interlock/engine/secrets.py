@@ -42,14 +42,17 @@ _in_text: re.Pattern[str] | None = None
 _in_json: re.Pattern[str] | None = None
 _in_any_form: re.Pattern[str] | None = None
 _reach = REACH
+generation = 0
+"""Grows whenever the known values change."""
 none_known = True
 """Whether no secret is known, so that nothing must be searched."""
 
 
 def learn(values: Iterable[str]) -> None:
     """Hide these values from now on wherever this process would write or show them."""
-    global _in_text, _in_json, _in_any_form, _reach, none_known
+    global _in_text, _in_json, _in_any_form, _reach, none_known, generation
     with _lock:
+        generation += 1
         _values.update(value for value in values if len(value) >= SHORTEST)
         _in_text = _any_of(_values, HIDDEN)  # text that is hidden already stays, even if a secret is the same word
         none_known = _in_text is None

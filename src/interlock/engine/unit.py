@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import compress
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,8 +28,9 @@ from interlock.engine.text import LARGE_DATA, canonical
 from interlock.machine import SYSTEM, Actor, Machine
 from interlock.store import Micros
 from interlock.store import tables as t
+from interlock.store.plain_rows import has_uuid, is_plain
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, one_of
+from interlock.store.sql import LARGE_DATA_OF, LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -58,9 +60,6 @@ GUARDS = ("seq", "fence", "claimed_at")
 holder is in one of two columns, and not among them."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LARGE_DATA_COLUMNS = ("instance_id", "data")
-LARGE_DATA_QUERY = sa.select(t.instance_data).where(
-    t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
-)
 CLOSE_QUESTIONS = (
     sa.update(t.review)
     .where(
@@ -177,9 +176,11 @@ class Unit:
                 self.undo_log.append((before, was, before.id in self.changed))
         return instances
 
-    def assume(self, row: tuple[Any, ...]) -> Instance:
+    def assume(self, row: tuple[Any, ...], large_data_text: str | None = None) -> Instance:
         """The instance as its claim left it, without reading it. `flush` raises RowChanged if it has changed since."""
         instance = Instance.read(row)
+        if large_data_text is not None:
+            instance.large_data_text, instance.data_is_large = large_data_text, True
         self.known[instance.id] = instance
         self.assumed[instance.id] = (instance.seq, instance.fence, instance.claimed_at)
         return instance
@@ -218,8 +219,10 @@ class Unit:
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:
-        """Add a row to another table, with a new id if it has none. It is written by `flush`."""
-        if "id" in table.c and "id" not in values:
+        """Add a row to another table, with a new id if it has none. It is written by `flush`, with all others of the
+        table in one statement. So it is cheaper than a statement on `conn`, but statements before `flush` do not see it.
+        """
+        if "id" not in values and has_uuid(table):
             values["id"] = uuid7()
         self.inserts.append((table, values))
         if table.name in row_digests.COLUMNS and values.get("instance_id") is not None:
@@ -322,17 +325,17 @@ class Unit:
                 store.update_many(conn, t.instance, sets, moved, GUARDS)
             self._update(updates)  # first, because a new instance may take a key that an old one gives up
             if large.added:
-                store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items()))
+                store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items(), key=_number))
             if large.replaced:
-                store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.replaced.items()))
+                rows = sorted(large.replaced.items(), key=_number)
+                store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, rows)
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
             if self.history:
                 store.insert_many(conn, t.history, HISTORY, self.history)
-            for table in dict.fromkeys(table for table, _ in self.inserts):
-                rows = [values for other, values in self.inserts if other is table]
-                columns = tuple(rows[0])
-                store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
+            typed = self._insert_plain()
+        for table, rows in typed:
+            conn.execute(sa.insert(table), rows)
         if self.freed_slots:
             limits.free(self)
         for instance in updates:
@@ -355,6 +358,19 @@ class Unit:
         self.assumed, self.vouched, self.closed_questions = {}, [], []
         self.limit_rows = limits.Known()
 
+    def _insert_plain(self) -> list[tuple[sa.Table, list[dict[str, Any]]]]:
+        """Write the rows of other tables. Returns those that SQLAlchemy has to write, because it changes values."""
+        groups: dict[tuple[sa.Table, tuple[str, ...]], list[dict[str, Any]]] = {}
+        for table, values in self.inserts:
+            groups.setdefault((table, tuple(values)), []).append(values)
+        typed = []
+        for (table, columns), rows in groups.items():
+            if is_plain(table, columns):
+                self.core.store.insert_many(self._conn, table, columns, [tuple(row.values()) for row in rows])
+            else:
+                typed.append((table, rows))
+        return typed
+
     def _update(self, instances: list[Instance]) -> None:
         """Write the columns that differ from the rows as they were read. Unnamed columns cost no index update."""
         groups: dict[tuple[bool, tuple[int, ...]], list[tuple[Any, ...]]] = {}
@@ -365,7 +381,7 @@ class Unit:
             if which:
                 guard = self.assumed.get(instance.id)
                 if guard is not None and not LEASE.issubset(which):
-                    which = tuple(sorted(LEASE.union(which)))  # a claim in place may have been settled meanwhile
+                    which = _with_lease(which)  # a claim in place may have been settled meanwhile
                 group = groups.setdefault((guard is not None, which), [])
                 group.append((instance.id, *[after[n] for n in which], *(guard or ())))
                 instance.loaded = after
@@ -388,6 +404,15 @@ class Unit:
         self.touch(instance)
 
 
+@lru_cache(1000)
+def _with_lease(which: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(LEASE.union(which)))
+
+
+def _number(row: tuple[UUID, str]) -> int:
+    return row[0].int
+
+
 def payload_text(payload: Mapping[str, Any]) -> str | None:
     """A payload as the history stores it, without empty values."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
@@ -399,7 +424,7 @@ def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
     instances = [Instance.read(tuple(row)) for row in rows]
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:
-        for instance_id, text in conn.execute(LARGE_DATA_QUERY, {"ids": list(big)}):
+        for instance_id, text in LARGE_DATA_OF.rows(conn, ids=one_of(conn, [one.hex for one in big])):
             big[instance_id].large_data_text = text
             big[instance_id].data_is_large = True
     return instances

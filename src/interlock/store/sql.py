@@ -109,6 +109,18 @@ def _lock_instances(dialect: str) -> Any:
     return sa.text(text).columns(*t.instance.c)
 
 
+def _large_data_of(dialect: str) -> Any:
+    D = t.instance_data
+    if dialect == "postgresql":
+        text = "SELECT instance_id, data FROM instance_data WHERE instance_id = ANY(CAST(:ids AS uuid[]))"
+    else:
+        text = (
+            "SELECT instance_id, data FROM json_each(:ids) AS given "
+            "CROSS JOIN instance_data ON instance_data.instance_id = given.value"
+        )
+    return sa.text(text).columns(D.c.instance_id, D.c.data)
+
+
 def _lease_instances(dialect: str) -> Any:
     which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
     return sa.text(
@@ -184,6 +196,8 @@ def _active_leases(dialect: str) -> Any:
 
 LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
+LARGE_DATA_OF = Prepared(_large_data_of)
+"""The data that is not in the row, of the instances with these `ids` (`one_of`)."""
 LEASE_INSTANCES = Prepared(_lease_instances)
 """Lease the instances with these `ids` (`one_of`) to `worker` until `until`."""
 LEASE_IN_PLACE = Prepared(_lease_in_place)

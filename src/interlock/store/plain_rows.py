@@ -1,0 +1,35 @@
+"""Which rows go to the driver as they are, and which SQLAlchemy has to prepare."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+PLAIN = (sa.Integer, sa.Float, sa.Text, sa.LargeBinary, sa.Uuid)
+_names = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
+
+
+@lru_cache(1000)
+def has_uuid(table: sa.Table) -> bool:
+    """Whether the table has a column `id` that is a UUID."""
+    return "id" in table.c and isinstance(table.c.id.type, sa.Uuid)
+
+
+@lru_cache(1000)
+def is_plain(table: sa.Table, columns: tuple[str, ...]) -> bool:
+    """Whether these columns of a row can be passed to the driver without SQLAlchemy, which is faster.
+
+    It cannot if SQLAlchemy converts a value (a date, JSON), or adds one that is not given (a default in Python).
+    """
+    given = [table.c[name] for name in columns]
+    if _names.format_table(table) != table.name or any(not _as_it_is(column.type) for column in given):
+        return False
+    return all(column.default is None or column.name in columns for column in table.c)
+
+
+def _as_it_is(kind: sa.types.TypeEngine[object]) -> bool:
+    if isinstance(kind, sa.Uuid):
+        return bool(kind.as_uuid)
+    return isinstance(kind, PLAIN)
