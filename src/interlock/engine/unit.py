@@ -26,11 +26,18 @@ from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, POSITIONS, Instance, all_fields, row_of
 from interlock.engine.text import LARGE_DATA, canonical
 from interlock.machine import SYSTEM, Actor, Machine
-from interlock.store import Micros
+from interlock.store import Micros, plain_rows
 from interlock.store import tables as t
-from interlock.store.plain_rows import has_uuid, is_plain
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LARGE_DATA_OF, LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, among, one_of
+from interlock.store.sql import (
+    LARGE_DATA_OF,
+    LEASE_IN_PLACE,
+    LEASE_INSTANCES,
+    LOCK_FREE_INSTANCES,
+    LOCK_INSTANCES,
+    among,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -122,6 +129,8 @@ class Unit:
         """Instances that are assumed to be unchanged since their claim: the values of `GUARDS`. `flush` proves it."""
         self.limit_rows = limits.Known()
         """What is known of limits whose keys are locked."""
+        self.open_reviews: dict[UUID, list[tuple[Any, ...]]] = {}
+        """Open reviews that `review_access.read_together` has read for the next event of these instances."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
         self.fast_moves: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
@@ -165,6 +174,11 @@ class Unit:
             given = one_of(self._conn, [found.hex for found in sorted(wanted)])
             self._remember(LOCK_INSTANCES.rows(self._conn, ids=given))
         return self.known
+
+    def lock_free(self, ids: Iterable[UUID]) -> list[Instance]:
+        """Those of the instances that exist and that nobody else has locked, locked until the commit."""
+        given = one_of(self._conn, [wanted.hex for wanted in sorted(ids)])
+        return self._remember(LOCK_FREE_INSTANCES.rows(self._conn, ids=given))
 
     def _remember(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         instances = load(self._conn, rows)
@@ -219,10 +233,11 @@ class Unit:
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:
-        """Add a row to another table, with a new id if it has none. It is written by `flush`, with all others of the
-        table in one statement. So it is cheaper than a statement on `conn`, but statements before `flush` do not see it.
+        """Add a row to another table, with a new id if it has none. Statements before `flush` do not see it.
+
+        `flush` writes all rows of a table in one statement, so for many items it is cheaper than one on `conn`.
         """
-        if "id" not in values and has_uuid(table):
+        if "id" not in values and plain_rows.has_uuid(table):
             values["id"] = uuid7()
         self.inserts.append((table, values))
         if table.name in row_digests.COLUMNS and values.get("instance_id") is not None:
@@ -333,9 +348,9 @@ class Unit:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
             if self.history:
                 store.insert_many(conn, t.history, HISTORY, self.history)
-            typed = self._insert_plain()
-        for table, rows in typed:
-            conn.execute(sa.insert(table), rows)
+            typed = plain_rows.insert(store, conn, self.inserts)
+        for table, given in typed:
+            conn.execute(sa.insert(table), given)
         if self.freed_slots:
             limits.free(self)
         for instance in updates:
@@ -357,19 +372,6 @@ class Unit:
         )
         self.assumed, self.vouched, self.closed_questions = {}, [], []
         self.limit_rows = limits.Known()
-
-    def _insert_plain(self) -> list[tuple[sa.Table, list[dict[str, Any]]]]:
-        """Write the rows of other tables. Returns those that SQLAlchemy has to write, because it changes values."""
-        groups: dict[tuple[sa.Table, tuple[str, ...]], list[dict[str, Any]]] = {}
-        for table, values in self.inserts:
-            groups.setdefault((table, tuple(values)), []).append(values)
-        typed = []
-        for (table, columns), rows in groups.items():
-            if is_plain(table, columns):
-                self.core.store.insert_many(self._conn, table, columns, [tuple(row.values()) for row in rows])
-            else:
-                typed.append((table, rows))
-        return typed
 
     def _update(self, instances: list[Instance]) -> None:
         """Write the columns that differ from the rows as they were read. Unnamed columns cost no index update."""
@@ -409,8 +411,9 @@ def _with_lease(which: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(LEASE.union(which)))
 
 
-def _number(row: tuple[UUID, str]) -> int:
-    return row[0].int
+def _number(row: Sequence[Any]) -> int:
+    found: int = row[0].int
+    return found
 
 
 def payload_text(payload: Mapping[str, Any]) -> str | None:

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from interlock.store.database import Store
+
 PLAIN = (sa.Integer, sa.Float, sa.Text, sa.LargeBinary, sa.Uuid)
 _names = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
+
+
+def insert(
+    store: Store, conn: sa.Connection, rows: Iterable[tuple[sa.Table, dict[str, Any]]]
+) -> list[tuple[sa.Table, list[dict[str, Any]]]]:
+    """Insert rows: one statement for those of a table with the same columns. Returns those that SQLAlchemy must write."""
+    groups: dict[tuple[sa.Table, tuple[str, ...]], list[dict[str, Any]]] = {}
+    for table, row in rows:
+        groups.setdefault((table, tuple(row)), []).append(row)
+    typed = []
+    for (table, columns), given in groups.items():
+        if is_plain(table, columns):
+            store.insert_many(conn, table, columns, [tuple(row.values()) for row in given])
+        else:
+            typed.append((table, given))
+    return typed
 
 
 @lru_cache(1000)

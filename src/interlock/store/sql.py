@@ -7,6 +7,7 @@ because each database needs its own to keep its plan, is one `Prepared` here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -101,9 +102,9 @@ INSTANCE = ", ".join(f"instance.{column.name}" for column in t.instance.c)
 HERE = "workspace = :workspace AND machine = :machine AND {key} = given.{value}"
 
 
-def _lock_instances(dialect: str) -> Any:
+def _lock_instances(dialect: str, others: str = "") -> Any:
     if dialect == "postgresql":
-        text = f"SELECT {INSTANCE} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
+        text = f"SELECT {INSTANCE} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE{others}"
     else:
         text = f"SELECT {INSTANCE} FROM json_each(:ids) AS given CROSS JOIN instance ON instance.id = given.value"
     return sa.text(text).columns(*t.instance.c)
@@ -196,6 +197,8 @@ def _active_leases(dialect: str) -> Any:
 
 LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
+LOCK_FREE_INSTANCES = Prepared(partial(_lock_instances, others=" SKIP LOCKED"))
+"""The same without those that others have locked."""
 LARGE_DATA_OF = Prepared(_large_data_of)
 """The data that is not in the row, of the instances with these `ids` (`one_of`)."""
 LEASE_INSTANCES = Prepared(_lease_instances)
