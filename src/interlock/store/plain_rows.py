@@ -11,14 +11,14 @@ from sqlalchemy.dialects import postgresql
 
 from interlock.store.database import Store
 
-PLAIN = (sa.Integer, sa.Float, sa.Text, sa.LargeBinary, sa.Uuid)
+PLAIN = (sa.Integer, sa.Float, sa.String, sa.LargeBinary)
 _names = postgresql.dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
 def insert(
     store: Store, conn: sa.Connection, rows: Iterable[tuple[sa.Table, dict[str, Any]]]
 ) -> list[tuple[sa.Table, list[dict[str, Any]]]]:
-    """Insert rows: one statement for those of a table with the same columns. Returns those that SQLAlchemy must write."""
+    """Insert rows, one statement for all of a table with the same columns. Returns those left for SQLAlchemy."""
     groups: dict[tuple[sa.Table, tuple[str, ...]], list[dict[str, Any]]] = {}
     for table, row in rows:
         groups.setdefault((table, tuple(row)), []).append(row)
@@ -44,7 +44,9 @@ def is_plain(table: sa.Table, columns: tuple[str, ...]) -> bool:
     It cannot if SQLAlchemy converts a value (a date, JSON), or adds one that is not given (a default in Python).
     """
     given = [table.c[name] for name in columns]
-    if _names.format_table(table) != table.name or any(not _as_it_is(column.type) for column in given):
+    if not given or _names.format_table(table) != table.name:
+        return False
+    if any(not _as_it_is(column.type) for column in given):
         return False
     return all(column.default is None or column.name in columns for column in table.c)
 
@@ -52,4 +54,4 @@ def is_plain(table: sa.Table, columns: tuple[str, ...]) -> bool:
 def _as_it_is(kind: sa.types.TypeEngine[object]) -> bool:
     if isinstance(kind, sa.Uuid):
         return bool(kind.as_uuid)
-    return isinstance(kind, PLAIN)
+    return isinstance(kind, PLAIN) and not isinstance(kind, sa.Enum)

@@ -357,7 +357,8 @@ class SqliteStore(Store):
 # Computed once for each set of columns: a claim writes four tables, and this took a fifth of its time.
 @lru_cache(1000)
 def _insert(table: sa.Table, columns: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    names = '", "'.join(columns)  # the name of a column may be a keyword
+    return f'INSERT INTO {table.name} ("{names}") VALUES ({", ".join("?" * len(columns))})'
 
 
 @lru_cache(1000)
