@@ -280,7 +280,7 @@ def test_a_batch_of_many_keys_takes_as_many_statements_as_one_of_few(store: Stor
     with trial_of(store, picture(Concurrent("gpu", "card:{card}", 1, ("rendering",)))) as trial:
         for keys in (16, 40):
             trial.engine.create_many("picture", [{"card": f"{keys}-{n}"} for n in range(keys)])
-            with counted(store) as statements:
+            with counted() as statements:
                 claims = trial.claim(keys)
                 assert trial.engine.finish([Result(claim, Go("done")) for claim in claims]) == [True] * keys
             counts.append(len(statements))

@@ -278,7 +278,7 @@ def test_a_batch_of_many_keys_takes_as_many_statements_as_one_of_few(store: Stor
         for keys in (2, 40):
             trial.engine.create_many("picture", [{"maker": f"{keys}-{n % keys}"} for n in range(80)])
             claims = trial.claim(80)
-            with counted(store) as statements:
+            with counted() as statements:
                 assert trial.engine.finish([Result(claim, Go("done")) for claim in claims]) == [True] * 80
             counts.append(len(statements))
         assert counts[0] == counts[1]

@@ -1,4 +1,4 @@
-"""Catches the statements that a store sends."""
+"""Catches the statements that stores send."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.store import Store
 from interlock.store.prepared import _Compiled
 
 
 @contextmanager
-def counted(store: Store) -> Iterator[list[str]]:
-    """The statements that are sent meanwhile, except those that write rows of many at once."""
+def counted() -> Iterator[list[str]]:
+    """The statements that any store sends meanwhile, except those of `insert_many` and `update_many`."""
     sent: list[str] = []
     went = _Compiled.run
 

@@ -190,7 +190,7 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
     The name of a removed field may be a known secret. Then all of the data is recorded, marked with `anew`.
     """
-    gone = sorted(name for name in before if name not in after)
+    gone = sorted(before.keys() - after.keys())
     if gone and not secrets.none_known and secrets.without_known(gone) != gone:
         return {"set": dict(after), "unset": [], ANEW: True}
     sets = {}
