@@ -19,7 +19,8 @@ def counted() -> Iterator[list[str]]:
     went = _Compiled.run
 
     def note(_conn: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        sent.append(statement)
+        if not statement.startswith("BEGIN"):
+            sent.append(statement)
 
     def straight(self: _Compiled, conn: sa.Connection, values: dict[str, Any]) -> Any:
         sent.append(self.text)
