@@ -255,9 +255,10 @@ def free(unit: Unit) -> None:
 def unblock(unit: Unit, key: str, *, count: int) -> int:
     """Make up to `count` instances that wait for the key ready. Locked rows are skipped."""
     blocked = t.instance
+    mine = [i.id for i in unit.changed.values() if i.wake == "blocked" and i.blocked_on == key]
     pick = (
         sa.select(blocked.c.id)
-        .where(sa.text("wake = 'blocked'"), blocked.c.blocked_on == key)
+        .where(sa.text("wake = 'blocked'"), blocked.c.blocked_on == key, blocked.c.id.not_in(mine))
         .order_by(blocked.c.priority, blocked.c.due_at)
         .limit(count)
         .with_for_update(skip_locked=True)
