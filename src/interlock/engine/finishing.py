@@ -90,8 +90,8 @@ def read_first(results: Sequence[Result]) -> list[Result]:
 def _is_independent(unit: Unit, claim: Claim) -> bool:
     """Whether no limit is to be locked after it. Then the row is not read again; the update proves it.
 
-    Followers may lock other instances first. That breaks no order: who else changes a claimed instance is rare, and the
-    update of the result then fails.
+    Followers then lock other rows before this one. If somebody changes the claimed instance at the same moment, two
+    transactions may wait for each other, as any two moves with followers may: the store runs one of them again.
     """
     if claim.machine.has_windows and not unit.core.store.one_writer:
         return False

@@ -316,14 +316,14 @@ def key_holder(unit: Unit, workspace: str, machine: str, key: str) -> UUID | Non
 
 
 _declared: dict[tuple[str, int, str], tuple[Review, int, dict[str, str | None]]] = {}
-"""What is written of the review of a state, made once: with each review it took a sixth of the time of the move."""
+"""What is written of the review of a state, made once: for each review it took 1.5 µs, and 127 with a form."""
 
 
 def _texts(instance: Instance, name: str, review: Review, state: str | None) -> dict[str, str | None]:
     """What is declared of a review, as its row has it."""
-    place = instance.machine, instance.version, state or ""
+    place, generation = (instance.machine, instance.version, state or ""), secrets.generation
     kept = _declared.get(place) if state == name else None
-    if kept is not None and kept[0] is review and kept[1] == secrets.generation:
+    if kept is not None and kept[0] is review and kept[1] == generation:
         return kept[2]
     texts = {
         "name": values.indexed(name, "the review's name", values.NAME),
@@ -334,7 +334,7 @@ def _texts(instance: Instance, name: str, review: Review, state: str | None) -> 
         "settles": canonical(dict(review.settles), "settles") if review.settles else None,
     }
     if state == name:
-        _declared[place] = review, secrets.generation, texts
+        _declared[place] = review, generation, texts
     return texts
 
 

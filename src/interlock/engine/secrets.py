@@ -52,7 +52,6 @@ def learn(values: Iterable[str]) -> None:
     """Hide these values from now on wherever this process would write or show them."""
     global _in_text, _in_json, _in_any_form, _reach, none_known, generation
     with _lock:
-        generation += 1
         _values.update(value for value in values if len(value) >= SHORTEST)
         _in_text = _any_of(_values, HIDDEN)  # text that is hidden already stays, even if a secret is the same word
         none_known = _in_text is None
@@ -61,6 +60,7 @@ def learn(values: Iterable[str]) -> None:
         forms = _values | in_json | {spell(v)[1:-1] for v in _values for spell in (repr, ascii)}
         _in_any_form = _any_of(forms)
         _reach = max([REACH, *map(len, forms)])
+        generation += 1  # last: what was hidden by the values before belongs to the generation before
 
 
 def _any_of(values: Iterable[str], *first: str) -> re.Pattern[str] | None:
