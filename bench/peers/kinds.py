@@ -49,6 +49,11 @@ ledger = sa.Table(
 
 def write_down(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """As the tutorial has it: a row in the transaction of the move."""
+    unit.insert(ledger, instance_id=instance.id, n=instance.data["n"])
+
+
+def run_statement(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+    """The same row by a statement of the follower's own."""
     unit.conn.execute(sa.insert(ledger).values(instance_id=instance.id, n=instance.data["n"]))
 
 
@@ -120,7 +125,7 @@ class Kind:
 
     def setup(self, url: str) -> None:
         with Engine(url, [self.machine(lambda: None)]) as engine:
-            if self.follower is write_down:
+            if self.follower in (write_down, run_statement):
                 engine.store.schema(lambda conn: ledger.create(conn))
 
     def enqueue(self, url: str, count: int) -> None:
@@ -151,6 +156,7 @@ KINDS = {
     ),
     "checked": Kind("a follower that checks the data", follower=look_at),
     "follower": Kind("a follower that writes a row of the application", follower=write_down),
+    "statement": Kind("a follower that writes it by a statement of its own", follower=run_statement),
     "review": Kind("a review that it opens", end="asked"),
 }
 

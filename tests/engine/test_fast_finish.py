@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Claim, Result, claiming, fast_finish, finishing, moves
+from interlock.engine import Claim, Result, claiming, fast_finish, finishing, limits, moves
 from interlock.engine.instance import COLUMNS, row_of
 from interlock.engine.unit import FAST_COLUMNS, FAST_HISTORY, GUARDS, HISTORY, Unit
 from interlock.machine import (
@@ -24,11 +24,13 @@ from interlock.machine import (
     Again,
     Ask,
     By,
+    Concurrent,
     Edge,
     Fail,
     Failures,
     Go,
     KeyScope,
+    Limit,
     Machine,
     Message,
     Outcome,
@@ -149,7 +151,6 @@ def test_both_ways_write_the_same_after_a_clock_was_put_back(store: Store) -> No
 # -- what needs the long way
 
 MACHINES: dict[str, Callable[[], Machine]] = {
-    "a limit": lambda: route(limits=[Window("many", "all", 5, timedelta(hours=1))]),
     "a review that may be asked for": lambda: route(reviews=[YES]),
     "stages": lambda: route(stage="stage"),
 }
@@ -213,13 +214,14 @@ def test_outcomes_that_need_the_long_way(trial: Trial, what: str) -> None:
     assert not _is_plain(trial, Result(claim, OUTCOMES[what]))
 
 
-def _short(name: str, **options: Any) -> Machine:
+def _short(name: str, *, limited: Sequence[Limit] = (), **options: Any) -> Machine:
     return by_hand(
         Machine(
             name,
             initial="start",
             states=[State("start"), State("end", FINAL)],
             transitions=[Transition("start", "end", on="go", **options)],
+            limits=limited,
         )
     )
 
@@ -240,9 +242,9 @@ def test_a_guard_a_follower_and_what_a_move_sets_need_the_long_way(store: Store)
 
 PASSED_OVER = {
     *("name", "title", "initial", "states", "transitions", "arms", "failures", "data", "key", "queue", "max_depth"),
-    *("cancel", "upgrades", "created_through"),
+    *("cancel", "upgrades", "created_through", "limits"),
 }
-NEEDS_THE_LONG_WAY = {"limits", "reviews", "stage"}
+NEEDS_THE_LONG_WAY = {"reviews", "stage"}
 
 
 def test_each_part_of_a_machine_is_known_to_be_plain_or_not() -> None:
@@ -264,6 +266,21 @@ def test_whatever_else_is_declared_on_a_transition_needs_the_long_way(part: str)
     [plain] = machine.automatic_edges("start", "shelf", WORKER)
     assert moves.is_plain(machine, plain)
     assert not moves.is_plain(machine, replace(plain, **{part: PARTS[part]}))
+
+
+def test_limits_need_the_long_way_only_where_a_transition_takes_them(store: Store) -> None:
+    hourly = Window("hourly", "all", 5, timedelta(hours=1))
+    desk = Concurrent("desk", "all", 5, ("start",))
+    taken, not_taken = _short("taken", takes=("hourly",), limited=[hourly]), _short("not_taken", limited=[hourly, desk])
+    with trial_of(store, taken, not_taken) as trial:
+        for machine, plain in ((taken, False), (not_taken, True)):
+            it = trial.create(machine.name)
+            result = Result(trial.claim()[0], Go("end"))
+            assert _is_plain(trial, result) is plain
+            assert trial.engine.finish([result]) == [True]
+            assert trial.state(it) == "end"
+        used = trial.engine.read(limits.usage)
+        assert [(one.key, one.kind) for one in used] == [("hourly/all", "window")]
 
 
 def test_instances_that_need_the_long_way(trial: Trial) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from interlock.engine import Instance, InvalidData, Refused, firing
+from interlock.engine import Instance, InvalidData, Refused, Result, firing
 from interlock.engine.unit import Unit
 from interlock.machine import (
     FINAL,
@@ -113,6 +113,22 @@ def test_an_outcome_that_a_follower_refuses_is_undone_whole_and_the_other_with_i
     assert (trial.state(lamp), trial.state(light)) == ("dark", "working")
     assert [row.kind for row in trial.engine.history(lamp)] == ["created"]
     assert (trial.state(beside_lamp), trial.state(beside)) == ("bright", "on")
+    assert trial.engine.verify().problems == ()
+
+
+def test_followers_of_a_batch_act_once_though_one_of_it_was_taken_away(trial: Trial) -> None:
+    """The results are written without reading their rows: the update finds that one has changed, and all is undone."""
+    lamps, lights = zip(*(pair(trial) for _ in range(3)), strict=True)
+    for light in lights:
+        trial.engine.fire(light, "try", actor=ANN)
+    claims = trial.claim(3)
+    trial.engine.pause(lights[1], actor=ANN)
+    done = trial.engine.finish([Result(claim, Go("on")) for claim in claims])
+    assert {claim.id: good for claim, good in zip(claims, done, strict=True)} == dict(
+        zip(lights, (True, False, True), strict=True)
+    )
+    assert [trial.state(lamp) for lamp in lamps] == ["bright", "dark", "bright"]
+    assert [len(trial.engine.history(lamp)) for lamp in lamps] == [2, 1, 2]
     assert trial.engine.verify().problems == ()
 
 

@@ -19,8 +19,10 @@ from interlock.engine.listing import Where
 from interlock.engine.unit import Unit
 from interlock.store import open_store, tables
 from interlock.store.arrays import array
+from interlock.store.limit_statements import WAITED_FOR
 from interlock.store.postgres_bulk import same_for_all, update_many
 from interlock.store.prepared import _Compiled
+from interlock.store.sql import one_of
 from interlock.testing import VirtualClock
 from tests.support.databases import shared_database
 from tests.support.query_plans import HOLDER, MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
@@ -95,6 +97,10 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     ),
     "what a worker holds": (lambda u: workers.claimed_by(u.conn, HOLDER), ("ix_instance_due",)),
     "what lost workers hold": (lambda u: due.lost_workers(u, [HOLDER, uuid4()]), ("ix_instance_due",)),
+    "which keys are waited for": (
+        lambda u: WAITED_FOR.rows(u.conn, keys=one_of(u.conn, ["desk/7", "desk/9999999"])),
+        ("ix_instance_blocked",),
+    ),
     "what waits for a slot": (lambda u: limits.unblock(u, "desk/7", count=2), ("ix_instance_blocked",)),
     "the holder of a key": (lambda u: moves.key_holder(u, "default", "parcel", "key 20"), ("uq_instance_key",)),
     "the holders of many keys": (
@@ -107,6 +113,7 @@ JOBS: dict[str, tuple[Job, tuple[str, ...]]] = {
     ),
     "an instance": (lambda u: u.lock(UUID(int=17)), BY_ID),
     "many instances": (lambda u: u.lock_many([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
+    "many that nobody has locked": (lambda u: u.lock_free([UUID(int=n) for n in (17, 18, 19)]), BY_ID),
     "what runs in a lineage": (
         lambda u: lineage._same_in_lineage(u, UUID(int=17), "parcel", "key 17"),
         ("ix_instance_root", *BY_ID),

@@ -27,6 +27,7 @@ from interlock.machine import (
 )
 from interlock.store import Store, tables
 from interlock.testing import Trial
+from tests.support.counting import counted
 from tests.support.machines import ANN, BOSS, by_hand, claim_one, do, pass_time, picture, trial_of
 from tests.support.racing import race
 
@@ -251,6 +252,39 @@ def test_a_pick_up_whose_window_is_full_waits_by_its_rule_and_the_others_are_cla
         assert (after.state, after.wake, after.failures) == ("queued", "work", {"queued|LimitReached": 1})
         assert after.due_at is not None
         assert after.due_at > trial.clock.now()
+
+
+# -- in a batch
+
+
+def test_a_batch_frees_a_slot_for_each_result_and_wakes_one_for_each(store: Store) -> None:
+    """By whatever way a result is written: plainly, with data, or after a failure."""
+    with trial_of(store, picture(Concurrent("gpu", "card:{card}", 1, ("rendering",)))) as trial:
+        cards = [f"card-{n}" for n in range(20)]
+        for _ in range(3):
+            trial.engine.create_many("picture", [{"card": card} for card in cards])
+        claims = trial.claim(60)
+        assert len(claims) == 20
+        outcomes = [Go("done"), Go("done", data={"maker": "ben"}), Fail(ValueError("no"))]
+        results = [Result(claim, outcomes[number % 3]) for number, claim in enumerate(claims)]
+        assert trial.engine.finish(results) == [True] * 20
+        again = trial.claim(60)
+        assert sorted(claim.instance.data["card"] for claim in again) == sorted(cards)
+        assert slots(trial) == {f"gpu/card:{claim.instance.data['card']}": {claim.id} for claim in again}
+        blocked = sa.select(sa.func.count()).where(tables.instance.c.wake == "blocked")
+        assert trial.engine.read(lambda conn: conn.execute(blocked).scalar_one()) == 20
+
+
+def test_a_batch_of_many_keys_takes_as_many_statements_as_one_of_few(store: Store) -> None:
+    counts = []
+    with trial_of(store, picture(Concurrent("gpu", "card:{card}", 1, ("rendering",)))) as trial:
+        for keys in (16, 40):
+            trial.engine.create_many("picture", [{"card": f"{keys}-{n}"} for n in range(keys)])
+            with counted() as statements:
+                claims = trial.claim(keys)
+                assert trial.engine.finish([Result(claim, Go("done")) for claim in claims]) == [True] * keys
+            counts.append(len(statements))
+    assert counts[0] == counts[1]
 
 
 # -- under load

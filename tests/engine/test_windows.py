@@ -9,11 +9,25 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Claim, InvalidData, Result
-from interlock.machine import Concurrent, Failures, Go, LimitReached, Pause, Rule, Window
+from interlock.engine import Claim, InvalidData, Result, limits
+from interlock.engine.unit import Unit
+from interlock.machine import (
+    FINAL,
+    Concurrent,
+    Failures,
+    Go,
+    LimitReached,
+    Machine,
+    Pause,
+    Rule,
+    State,
+    Transition,
+    Window,
+)
 from interlock.store import Store, micros, tables
 from interlock.testing import Trial
-from tests.support.machines import ANN, THE_SYSTEM, do, last_row, pass_time, picture, trial_of
+from tests.support.counting import counted
+from tests.support.machines import ANN, THE_SYSTEM, by_hand, do, last_row, pass_time, picture, trial_of
 from tests.support.racing import race
 
 MINUTE = timedelta(minutes=1)
@@ -252,3 +266,74 @@ def test_a_window_is_no_slot(store: Store) -> None:
         trial.engine.create_many("picture", [{}] * 3)
         assert len(trial.claim(3)) == 2
         assert uses(trial) == {}
+
+
+# -- in a batch
+
+
+def test_a_batch_of_many_keys_takes_as_many_statements_as_one_of_few(store: Store) -> None:
+    counts = []
+    roomy = Window("roomy", "maker:{maker}", 1000, timedelta(hours=1))
+    with trial_of(store, picture(roomy, work_takes=("roomy",))) as trial:
+        for keys in (2, 40):
+            trial.engine.create_many("picture", [{"maker": f"{keys}-{n % keys}"} for n in range(80)])
+            claims = trial.claim(80)
+            with counted() as statements:
+                assert trial.engine.finish([Result(claim, Go("done")) for claim in claims]) == [True] * 80
+            counts.append(len(statements))
+        assert counts[0] == counts[1]
+        assert set(uses(trial).values()) == {40, 2}
+
+
+def test_in_a_batch_each_counts_by_its_own_size(store: Store) -> None:
+    """What is counted is enough until one finds no room: then it is told when there is."""
+    failures = Failures(rules=(Rule((LimitReached,), retries=None, pause=Pause("paused", resume="resume")),))
+    with trial_of(store, picture(OWN_SIZE, work_takes=("own",), failures=failures)) as trial:
+        for room in (1, 3, 2, 9, 3, 9):
+            trial.create("picture", {"room": room})
+            trial.clock.advance(timedelta(seconds=1))
+        claims = trial.claim(6)
+        trial.engine.finish([Result(claim, Go("done")) for claim in claims])
+        assert [trial.state(claim.id) for claim in claims] == ["done", "done", "paused", "done", "paused", "done"]
+        assert uses(trial) == {"own/maker:ann": 4}
+
+
+def _taking(name: str, window: Window) -> Machine:
+    states = [State("start"), State("end", FINAL)]
+    go = Transition("start", "end", on="go", takes=(window.name,))
+    return by_hand(Machine(name, initial="start", states=states, transitions=[go], limits=[window]))
+
+
+def test_two_machines_that_share_a_window_count_by_their_own_periods(store: Store) -> None:
+    brief, long = (_taking(name, Window("own", "all", 3, timedelta(hours=n))) for name, n in (("a", 1), ("b", 3)))
+    with trial_of(store, brief, long) as trial:
+        ids = [trial.create(name) for name in ("b", "a", "b", "b", "a")]
+
+        def job(unit: Unit) -> list[str]:
+            said = []
+            for instance in map(unit.lock, ids):
+                try:
+                    limits.use(unit, instance, unit.machine(instance), "own")
+                    said.append("used")
+                except LimitReached:
+                    said.append("full")
+            return said
+
+        assert trial.write(job) == ["used", "used", "used", "full", "full"]
+
+
+def test_keys_that_are_new_to_all_are_locked_without_a_deadlock(store: Store) -> None:
+    """Eight writers with parts of the same new keys: each waits, and none is turned away."""
+    with trial_of(store, picture(TEN, takes=("ten",))) as trial:
+
+        def go(number: int) -> int:
+            for turn in range(5):
+                keys = [f"new/{turn}-{n}" for n in range(24) if n % 8 != number]
+
+                def job(unit: Unit, keys: list[str] = keys) -> None:
+                    limits.lock(unit, keys if number % 2 else reversed(keys))
+
+                trial.write(job)
+            return number
+
+        assert race(8, go) == list(range(8))

@@ -26,6 +26,7 @@ from interlock.people import (
 from interlock.store import open_store
 from interlock.store import service_tables as s
 from interlock.testing import VirtualClock
+from tests.support.counting import counted
 from tests.support.notes import application as notes
 from tests.support.people import BY, newest, whats
 from tests.support.racing import DEADLINE, together
@@ -226,13 +227,8 @@ def test_whoever_the_token_stands_for_is_asked_of_the_database_in_one_statement(
     people: People, owner: Person, engine: Engine
 ) -> None:
     _, secret = people.create_token("default", "bot", kind="agent", scopes=["read"], by=BY)
-    asked: list[str] = []
-
-    def ask(conn: sa.Connection) -> None:
-        sa.event.listen(conn, "before_cursor_execute", lambda *call: asked.append(call[2]))
-        tokens.by_secret(conn, secret, engine.clock.now())
-
-    engine.read(ask)
+    with counted() as asked:
+        engine.read(lambda conn: tokens.by_secret(conn, secret, engine.clock.now()))
     assert len(asked) == 1
 
 

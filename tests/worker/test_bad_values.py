@@ -10,13 +10,17 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import sqlalchemy as sa
 from pydantic import BaseModel, field_validator
 
-from interlock.engine import InvalidData, Result
+from interlock.engine import Instance, InvalidData, Result
+from interlock.engine.unit import Unit
 from interlock.machine import (
     FINAL,
+    Actor,
     Concurrent,
     DataTooBig,
+    Edge,
     Failures,
     Go,
     Machine,
@@ -27,6 +31,7 @@ from interlock.machine import (
     Transition,
     Window,
 )
+from interlock.store import tables
 from interlock.worker import Task
 from tests.support.waiting import eventually
 from tests.worker.conftest import Opener
@@ -192,6 +197,29 @@ def test_a_lone_poisonous_result_does_not_sink_its_batch(live_engine: Opener, ou
     assert letter.attempts == 1
     assert live.get(bad).state == "todo"
     assert live.engine.children(bad) == []
+
+
+def test_a_row_of_a_follower_that_the_database_refuses_fails_its_own_step_alone(live_engine: Opener) -> None:
+    release = threading.Event()
+
+    def work(task: Task[Any]) -> Go:
+        release.wait(20)
+        return Go("done")
+
+    def write_twice(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
+        for _ in range(2 if instance.data["poison"] else 1):
+            unit.insert(tables.progress, instance_id=instance.id, permille=5, message="done", at=unit.now)
+
+    machine = errand(todo=work)
+    machine.entering("done")(write_twice)
+    live = live_engine(machine)
+    good, bad, *rest = batch(live, 6, release)
+    for it in (good, *rest):
+        live.reaches(it, "done", within=10)
+    assert live.fails(bad).error_type == "InvalidOutcome"
+    assert live.get(bad).state == "todo"
+    written = live.engine.read(lambda conn: conn.execute(sa.select(tables.progress.c.instance_id)).scalars().all())
+    assert set(written) == {good, *rest}
 
 
 def test_nonsense_does_not_hold_up_what_is_finished_in_the_same_transaction(live_engine: Opener) -> None:

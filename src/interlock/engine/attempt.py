@@ -48,7 +48,17 @@ class Attempt:
         # As long as it is unchanged, most of it is in the row that was read.
         as_read = instance.loaded is not None and not self._was_changed
         self._was = instance.fields_outside_row() if as_read else all_fields(instance)
-        self._lengths = [len(rows) for rows in self._lists()]
+        self._lengths = (
+            len(unit.new),
+            len(unit.history),
+            len(unit.inserts),
+            len(unit.vouched),
+            len(unit.closed_reviews),
+            len(unit.closed_questions),
+            len(unit.freed_slots),
+            len(unit.undo_log),
+            len(unit.after_commit),
+        )
         self._ready = set(unit.ready)
         unit.attempts.append(self)
 

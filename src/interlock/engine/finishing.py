@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock.engine import error_details, failing, fast_finish, limits, lineage, moves, unknown_effects, values
-from interlock.engine.claiming import Claim, claimed, worker_actor
+from interlock.engine.claiming import DATA, Claim, claimed, worker_actor
 from interlock.engine.errors import Fenced, InvalidData, is_item_error
 from interlock.engine.firing import facts, passes
 from interlock.engine.instance import Instance
@@ -57,6 +57,10 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
     """
     others = fast_finish.finish(unit, results)
     done = [True] * len(results)
+    if any(machine.has_slots for machine in {result.claim.machine for result in results}):
+        slow = set(others)
+        plain = [result.claim for number, result in enumerate(results) if number not in slow]
+        unit.freed_slots += [claim.id for claim in plain if claim.machine.has_slots]
     if others:
         unit.needed_whole += len(others)
         if len(others) < len(results):
@@ -69,11 +73,11 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
     to_read = []
     for result in results:
-        stored = result.claim.stored if result.as_claimed and _is_independent(result.claim) else None
+        stored = result.claim.stored if result.as_claimed and _is_independent(unit, result.claim) else None
         if stored is None:
             to_read.append(result.claim.id)
         elif result.claim.id not in unit.known:
-            unit.assume(stored)
+            unit.assume(stored, result.claim.large_data_text)
     unit.lock_many(to_read)
     limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
@@ -84,10 +88,15 @@ def read_first(results: Sequence[Result]) -> list[Result]:
     return [Result(result.claim, result.outcome, as_claimed=False) for result in results]
 
 
-def _is_independent(claim: Claim) -> bool:
-    """Whether nothing else must be locked. Then the row is not read again, which saves 25 µs; the update proves it."""
-    machine = claim.machine
-    return not machine.limits and not machine.followers and claim.large_data_text is None
+def _is_independent(unit: Unit, claim: Claim) -> bool:
+    """Whether no limit is to be locked after it. Then the row is not read again; the update proves it.
+
+    Followers then lock other rows before this one. If somebody changes the claimed instance at the same moment, two
+    transactions may wait for each other, as any two moves with followers may: the store runs one of them again.
+    """
+    if claim.machine.has_windows and not unit.core.store.one_writer:
+        return False
+    return claim.row[DATA] is not None or claim.large_data_text is not None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:

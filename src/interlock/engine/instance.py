@@ -11,7 +11,7 @@ from uuid import UUID
 
 from interlock.engine import secrets, values
 from interlock.engine.errors import Unreadable
-from interlock.engine.text import canonical, fitting
+from interlock.engine.text import BIGGEST, canonical, fitting
 from interlock.machine import Machine
 from interlock.store import Micros
 from interlock.store.tables import instance as table
@@ -28,6 +28,7 @@ def column_getter(*names: str) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
 NOBODY = UUID(int=0)
 ERASED = "erased"
 """The only field of erased data: when, by whom and why it was erased."""
+MISSING = object()
 ANEW = "anew"
 """Marks a history row whose `set` is all of the data."""
 
@@ -139,9 +140,16 @@ class Instance:
         """The data if the machine has stages; otherwise it is not parsed."""
         return self.data if machine.stage else {}
 
-    def set_data(self, data: dict[str, Any]) -> None:
-        """Set new data. What cannot be stored is refused now, while the outcome can still be undone."""
-        encoded = self.stored_data = fitting(canonical(data, "data"), f"the data of instance {self.id}")
+    def set_data(self, data: dict[str, Any], encoded: str | None = None) -> None:
+        """Set new data. What cannot be stored is refused now, while the outcome can still be undone.
+
+        `encoded` is the data as `canonical` has it, if the caller knows it already.
+        """
+        if encoded is None:
+            encoded = canonical(data, "data")
+        if len(encoded) > BIGGEST:
+            fitting(encoded, f"the data of instance {self.id}")
+        self.stored_data = encoded
         # Secrets are hidden here too: the history records the difference to what is stored, not to what was given.
         self._data = data if secrets.none_known or secrets.HIDDEN not in encoded else values.parsed(encoded)
         self.data_changed = True
@@ -182,10 +190,14 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str,
 
     The name of a removed field may be a known secret. Then all of the data is recorded, marked with `anew`.
     """
-    gone = sorted(name for name in before if name not in after)
+    gone = sorted(before.keys() - after.keys())
     if gone and not secrets.none_known and secrets.without_known(gone) != gone:
         return {"set": dict(after), "unset": [], ANEW: True}
-    sets = {name: value for name, value in after.items() if name not in before or not values.alike(before[name], value)}
+    sets = {}
+    for name, value in after.items():
+        was = before.get(name, MISSING)
+        if was is not value and (was is MISSING or not values.alike(was, value)):
+            sets[name] = value
     return {"set": sets, "unset": gone}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,39 +15,43 @@ import sqlalchemy as sa
 
 from interlock.engine import values, visits
 from interlock.engine.instance import Instance
-from interlock.machine import LimitReached, Machine
+from interlock.machine import LimitReached, Machine, Window
 from interlock.store import Micros, moment, span
 from interlock.store import tables as t
-from interlock.store.prepared import Prepared
-from interlock.store.sql import among, is_claimed, upsert
+from interlock.store.limit_statements import (
+    ADD_KEYS,
+    FREE_SLOTS,
+    HOLDERS,
+    LOCK_KEYS,
+    OLD_USES,
+    USE_COUNTS,
+    USES,
+    WAITED_FOR,
+)
+from interlock.store.sql import is_claimed, one_of
 
 if TYPE_CHECKING:
     from interlock.engine.unit import Unit
 
 _at = itemgetter(0)
-USES = Prepared(sa.select(t.limit_use.c.at, t.limit_use.c.instance_id).where(t.limit_use.c.key == sa.bindparam("key")))
-HOLDERS = Prepared(sa.select(t.limit_slot.c.instance_id).where(t.limit_slot.c.key == sa.bindparam("key")))
-SLOTS = Prepared(
-    sa.select(t.limit_slot.c.key).where(t.limit_slot.c.instance_id == sa.bindparam("instance_id", type_=sa.Uuid))
-)
 
 
 class Known:
     """Rows of limits that a unit has read or is about to write, by key. They are right while the key is locked.
 
-    So a batch reads the rows of a key once, and not once for each item. They are read again after the unit was written,
-    and after an attempt was undone.
+    So a batch reads the rows of all its keys together. They are read again after the unit was written, and after an
+    attempt was undone.
     """
 
-    __slots__ = ("holders", "slots", "uses")
+    __slots__ = ("counts", "holders", "uses")
 
     def __init__(self) -> None:
+        self.counts: dict[str, tuple[Micros, int]] = {}
+        """Since when the uses of a window are counted, and how many there are. Enough as long as it is not full."""
         self.uses: dict[str, list[tuple[Micros, UUID]]] = {}
         """The uses of a window, the oldest first."""
         self.holders: dict[str, set[UUID]] = {}
         """The instances that have a slot."""
-        self.slots: dict[UUID, set[str]] = {}
-        """The keys of which an instance has a slot."""
 
 
 def use_all(unit: Unit, instance: Instance, machine: Machine, names: Sequence[str]) -> None:
@@ -69,9 +74,18 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     """Count one use against the window. Raises LimitReached, which says when there is room again."""
     window = machine.window(name)
     key, size = _key_and_size(instance, machine, name)
-    lock(unit, [key])
     since = unit.now - span(window.per)
-    known = _uses(unit, key, since)
+    if key not in unit.locked:
+        lock(unit, [key])
+    rows = unit.limit_rows
+    if key not in rows.uses and key not in rows.counts:
+        _read_windows(unit, {key: window})
+    counted = rows.counts.get(key)
+    if counted is not None and counted[0] == since and counted[1] < size and not window.once:
+        rows.counts[key] = since, counted[1] + 1
+        unit.insert(t.limit_use, key=key, at=unit.now, instance_id=instance.id)
+        return
+    known = _uses(unit, key)
     first = bisect_right(known, since, key=_at)
     if window.once and _used_by(unit, instance, {user for _, user in known[first:]}):
         return
@@ -87,18 +101,44 @@ def use(unit: Unit, instance: Instance, machine: Machine, name: str) -> None:
     insort(known, (unit.now, instance.id), key=_at)
 
 
-def _uses(unit: Unit, key: str, since: Micros) -> list[tuple[Micros, UUID]]:
-    """The uses of a window, the oldest first. Those that are over are removed."""
-    known = unit.limit_rows.uses.get(key)
-    if known is None:
-        unit.conn.execute(sa.delete(t.limit_use).where(t.limit_use.c.key == key, t.limit_use.c.at <= since))
-        known = [(row[0], row[1]) for row in USES.rows(unit.conn, key=key)]
-        known += [
-            (row["at"], row["instance_id"]) for table, row in unit.inserts if table is t.limit_use and row["key"] == key
-        ]
-        known.sort(key=_at)
-        unit.limit_rows.uses[key] = known
-    return known
+def _read_windows(unit: Unit, windows: Mapping[str, Window]) -> None:
+    """Read what is used of windows whose keys are locked, together. Uses that are over are removed."""
+    rows = unit.limit_rows
+    unread: dict[tuple[Micros, bool], list[str]] = {}
+    for key, window in windows.items():
+        if key not in rows.uses and key not in rows.counts:
+            unread.setdefault((unit.now - span(window.per), window.once), []).append(key)
+    for (since, once), keys in unread.items():
+        given = one_of(unit.conn, keys)
+        counted = USE_COUNTS.rows(unit.conn, keys=given, since=since)
+        over = [key for key, _, oldest in counted if oldest is not None and oldest <= since]
+        if over:
+            OLD_USES.count(unit.conn, keys=one_of(unit.conn, over), since=since)
+        if once:
+            _read_uses(unit, keys)
+        else:
+            unwritten = Counter(row["key"] for table, row in unit.inserts if table is t.limit_use)
+            rows.counts |= {key: (since, used + unwritten[key]) for key, used, _ in counted}
+
+
+def _uses(unit: Unit, key: str) -> list[tuple[Micros, UUID]]:
+    """The uses of a window, the oldest first."""
+    if key not in unit.limit_rows.uses:
+        _read_uses(unit, [key])
+    return unit.limit_rows.uses[key]
+
+
+def _read_uses(unit: Unit, keys: Sequence[str]) -> None:
+    found: dict[str, list[tuple[Micros, UUID]]] = {key: [] for key in keys}
+    for key, at, user in USES.rows(unit.conn, keys=one_of(unit.conn, keys)):
+        found[key].append((at, user))
+    for table, row in unit.inserts:
+        if table is t.limit_use and row["key"] in found:
+            found[row["key"]].append((row["at"], row["instance_id"]))
+    for key, uses in found.items():
+        uses.sort(key=_at)
+        unit.limit_rows.uses[key] = uses
+        unit.limit_rows.counts.pop(key, None)
 
 
 def count_uses(conn: sa.Connection, machine: Machine, name: str, data: Mapping[str, Any], now: Micros) -> int:
@@ -119,45 +159,41 @@ def lock(unit: Unit, keys: Iterable[str]) -> None:
     """Lock the keys until the commit. On SQLite there is only one writer anyway.
 
     They are locked in order, which avoids deadlocks: PostgreSQL finds one only after a second, and eight writers with
-    two keys in opposite orders used up their five tries.
+    two keys in opposite orders used up their five tries. All are added before the first is locked, so nobody adds a
+    key that another waits for while it waits for one that the other has locked.
     """
     if unit.core.store.one_writer:
         return
-    for key in sorted(set(keys) - unit.locked):
-        locked = None
-        while locked is None:  # a cleanup may have removed the row while we waited for its lock
-            unit.conn.execute(upsert(t.limit_key).values(key=key).on_conflict_do_nothing())
-            one = sa.select(t.limit_key.c.key).where(t.limit_key.c.key == key).with_for_update()
-            locked = unit.conn.execute(one).first()
-        unit.locked.add(key)
+    wanted = set(keys) - unit.locked
+    while wanted:  # again, if a cleanup has removed a row while we waited for its lock
+        given = one_of(unit.conn, sorted(wanted))
+        ADD_KEYS.count(unit.conn, keys=given)
+        locked = {key for (key,) in LOCK_KEYS.rows(unit.conn, keys=given)}
+        unit.locked |= locked
+        wanted -= locked
 
 
 def lock_windows(unit: Unit, wanted: Iterable[tuple[Instance, Machine, Iterable[str]]]) -> None:
-    """Lock the windows that a batch is about to use, in one order. Keys that cannot be built are skipped here."""
-    keys = set()
+    """Lock and read the windows that a batch is about to use. Keys that cannot be built are skipped here."""
+    windows: dict[str, Window] = {}
     for instance, machine, names in wanted:
         for name in names:
             with suppress(LimitReached):
-                keys.add(_key_and_size(instance, machine, name)[0])
-    lock(unit, keys)
+                windows[_key_and_size(instance, machine, name)[0]] = machine.window(name)
+    if windows:
+        lock(unit, windows)
+        _read_windows(unit, windows)
 
 
 def lock_slots(unit: Unit, wanted: Iterable[tuple[Instance, Machine, str]]) -> None:
     """The same for the slots that a batch of claims is about to take."""
     keys: set[str] = set()
-    taken: dict[UUID, set[str]] = {}
     for instance, machine, state in wanted:
         with suppress(LimitReached):
-            keys |= {key for key, _ in _slots(instance, machine, state)}
-            taken[instance.id] = set()
-    lock(unit, keys)
-    if taken:  # what each of them has already, read together
-        slot = t.limit_slot.c
-        for key, holder in unit.conn.execute(
-            sa.select(slot.key, slot.instance_id).where(among(unit.conn, slot.instance_id, taken))
-        ):
-            taken[holder].add(key)
-        unit.limit_rows.slots |= taken
+            keys.update([key for key, _ in _slots(instance, machine, state)])
+    if keys:
+        lock(unit, keys)
+        _read_holders(unit, keys)
 
 
 def _slots(instance: Instance, machine: Machine, state: str) -> list[tuple[str, int]]:
@@ -173,52 +209,56 @@ def take_slots(unit: Unit, instance: Instance, machine: Machine, state: str) -> 
     """Take a slot of each limit on work in this state. If one is full, take none and return its key."""
     wanted = _slots(instance, machine, state)
     for key, size in wanted:
-        lock(unit, [key])
+        if key not in unit.locked:
+            lock(unit, [key])
         holders = _holders(unit, key)
         if len(holders) - (instance.id in holders) >= size:
             return key
-    have = unit.limit_rows.slots.get(instance.id)
-    if have is None:
-        have = {key for (key,) in SLOTS.rows(unit.conn, instance_id=instance.id)}
-        unit.limit_rows.slots[instance.id] = have
     for key, _ in wanted:
-        if key not in have:
+        holders = _holders(unit, key)
+        if instance.id not in holders:
             unit.insert(t.limit_slot, key=key, instance_id=instance.id, at=unit.now)
-            unit.limit_rows.holders[key].add(instance.id)
-            have.add(key)
+            holders.add(instance.id)
     return None
 
 
 def _holders(unit: Unit, key: str) -> set[UUID]:
-    known = unit.limit_rows.holders.get(key)
-    if known is None:
-        known = {holder for (holder,) in HOLDERS.rows(unit.conn, key=key)}
-        known |= {row["instance_id"] for table, row in unit.inserts if table is t.limit_slot and row["key"] == key}
-        unit.limit_rows.holders[key] = known
-    return known
+    if key not in unit.limit_rows.holders:
+        _read_holders(unit, [key])
+    return unit.limit_rows.holders[key]
+
+
+def _read_holders(unit: Unit, keys: Iterable[str]) -> None:
+    found: dict[str, set[UUID]] = {key: set() for key in keys if key not in unit.limit_rows.holders}
+    if not found:
+        return
+    for key, holder in HOLDERS.rows(unit.conn, keys=one_of(unit.conn, list(found))):
+        found[key].add(holder)
+    for table, row in unit.inserts:
+        if table is t.limit_slot and row["key"] in found:
+            found[row["key"]].add(row["instance_id"])
+    unit.limit_rows.holders |= found
 
 
 def free(unit: Unit) -> None:
     """Free the slots of instances that are no longer worked on, and wake those that wait for them."""
     kept = {i for i in unit.freed_slots if i in unit.known and unit.known[i].holder is not None}
-    gone = [i for i in unit.freed_slots if i not in kept]
-    keys = sorted(
-        set(
-            unit.conn.execute(
-                sa.delete(t.limit_slot).where(t.limit_slot.c.instance_id.in_(gone)).returning(t.limit_slot.c.key)
-            ).scalars()
-        )
-    )
-    for key in keys:
-        unblock(unit, key, count=len(gone))
+    gone = sorted([i.hex for i in unit.freed_slots if i not in kept])
+    if not gone:
+        return
+    freed = Counter(key for (key,) in FREE_SLOTS.rows(unit.conn, ids=one_of(unit.conn, gone)))
+    if freed:
+        for (key,) in WAITED_FOR.rows(unit.conn, keys=one_of(unit.conn, sorted(freed))):
+            unblock(unit, key, count=freed[key])
 
 
 def unblock(unit: Unit, key: str, *, count: int) -> int:
     """Make up to `count` instances that wait for the key ready. Locked rows are skipped."""
     blocked = t.instance
+    mine = [i.id for i in unit.changed.values() if i.wake == "blocked" and i.blocked_on == key]
     pick = (
         sa.select(blocked.c.id)
-        .where(sa.text("wake = 'blocked'"), blocked.c.blocked_on == key)
+        .where(sa.text("wake = 'blocked'"), blocked.c.blocked_on == key, blocked.c.id.not_in(mine))
         .order_by(blocked.c.priority, blocked.c.due_at)
         .limit(count)
         .with_for_update(skip_locked=True)

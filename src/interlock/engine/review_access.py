@@ -8,7 +8,9 @@ the transition alone says what they may do.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -20,6 +22,7 @@ from interlock.machine import Actor, By, Machine
 from interlock.machine.transitions import OUTSIDE, PEOPLE, ROLES
 from interlock.store import Micros, moment
 from interlock.store.prepared import Prepared
+from interlock.store.sql import one_of
 from interlock.store.tables import review as R
 
 _OPEN = Prepared(
@@ -27,6 +30,17 @@ _OPEN = Prepared(
     .where(R.c.instance_id == sa.bindparam("instance_id", type_=sa.Uuid), R.c.status == sa.literal_column("'open'"))
     .order_by(R.c.id)
 )
+
+
+def _open_of_many(dialect: str) -> sa.TextualSelect:
+    columns = R.c.instance_id, R.c.id, R.c.state, R.c.role, R.c.decisions, R.c.claimed_by, R.c.claimed_until
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    names = ", ".join(column.name for column in columns)
+    text = f"SELECT {names} FROM review WHERE instance_id {which} AND status = 'open' ORDER BY id"
+    return sa.text(text).columns(*columns)
+
+
+_OPEN_OF_MANY = Prepared(_open_of_many)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +84,24 @@ def may_answer(machine: Machine, state: str, event: str, actor: Actor | None) ->
     return has_role(actor, declared.role)
 
 
+def read_together(unit: Unit, ids: Iterable[UUID]) -> None:
+    """Read the open reviews of instances that are locked, for one event each."""
+    found: dict[UUID, list[tuple[Any, ...]]] = {one: [] for one in ids}
+    if found:
+        given = one_of(unit.conn, [one.hex for one in found])
+        for instance_id, *row in _OPEN_OF_MANY.rows(unit.conn, ids=given):
+            found[instance_id].append(tuple(row))
+    unit.open_reviews = found
+
+
 def _open_reviews(unit: Unit, instance: Instance, event: str) -> list[ReviewAccess]:
     """The open reviews with a decision that fires this event in the current state."""
+    rows = unit.open_reviews.pop(instance.id, None)
+    if rows is None:
+        rows = _OPEN.rows(unit.conn, instance_id=instance.id)
     return [
         ReviewAccess(id_, role, claimed_by, claimed_until)
-        for id_, state, role, decisions, claimed_by, claimed_until in _OPEN.rows(unit.conn, instance_id=instance.id)
+        for id_, state, role, decisions, claimed_by, claimed_until in rows
         if state in {None, instance.state} and event in json.loads(decisions).values()
     ]
 

@@ -42,13 +42,15 @@ _in_text: re.Pattern[str] | None = None
 _in_json: re.Pattern[str] | None = None
 _in_any_form: re.Pattern[str] | None = None
 _reach = REACH
+generation = 0
+"""Grows whenever the known values change."""
 none_known = True
 """Whether no secret is known, so that nothing must be searched."""
 
 
 def learn(values: Iterable[str]) -> None:
     """Hide these values from now on wherever this process would write or show them."""
-    global _in_text, _in_json, _in_any_form, _reach, none_known
+    global _in_text, _in_json, _in_any_form, _reach, none_known, generation
     with _lock:
         _values.update(value for value in values if len(value) >= SHORTEST)
         _in_text = _any_of(_values, HIDDEN)  # text that is hidden already stays, even if a secret is the same word
@@ -58,6 +60,7 @@ def learn(values: Iterable[str]) -> None:
         forms = _values | in_json | {spell(v)[1:-1] for v in _values for spell in (repr, ascii)}
         _in_any_form = _any_of(forms)
         _reach = max([REACH, *map(len, forms)])
+        generation += 1  # last: what was hidden by the values before belongs to the generation before
 
 
 def _any_of(values: Iterable[str], *first: str) -> re.Pattern[str] | None:

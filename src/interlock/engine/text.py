@@ -53,7 +53,7 @@ def canonical(value: Any, what: str = "the value", *, deepest: int = values.DEEP
     else:
         # Searching the text takes 0.3 µs, walking the value 10. So the value is walked only if the text is suspicious.
         if (
-            b"\\u0000" in quick
+            (b"\\" in quick and b"\\u0000" in quick)  # one byte is found six times as fast
             or (b"null" in quick and _may_have_nan(value))
             or (
                 len(quick) > 2 * deepest

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import compress
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,10 +26,20 @@ from interlock.engine.errors import NotFound
 from interlock.engine.instance import COLUMNS, POSITIONS, Instance, all_fields, row_of
 from interlock.engine.text import LARGE_DATA, canonical
 from interlock.machine import SYSTEM, Actor, Machine
-from interlock.store import Micros
+from interlock.store import Micros, plain_rows
 from interlock.store import tables as t
 from interlock.store.prepared import Prepared
-from interlock.store.sql import LEASE_IN_PLACE, LEASE_INSTANCES, LOCK_INSTANCES, REMOVE_BATCHES, among, ids_of, one_of
+from interlock.store.sql import (
+    LARGE_DATA_OF,
+    LEASE_IN_PLACE,
+    LEASE_INSTANCES,
+    LOCK_FREE_INSTANCES,
+    LOCK_INSTANCES,
+    REMOVE_BATCHES,
+    among,
+    ids_of,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from interlock.engine.core import Core
@@ -60,9 +71,6 @@ GUARDS = ("seq", "fence", "claimed_at")
 holder is in one of two columns, and not among them."""
 LOCK = Prepared(sa.select(t.instance).where(t.instance.c.id == sa.bindparam("id")).with_for_update())
 LARGE_DATA_COLUMNS = ("instance_id", "data")
-LARGE_DATA_QUERY = sa.select(t.instance_data).where(
-    t.instance_data.c.instance_id.in_(sa.bindparam("ids", expanding=True))
-)
 CLOSE_QUESTIONS = (
     sa.update(t.review)
     .where(
@@ -136,6 +144,8 @@ class Unit:
         """Instances that are assumed to be unchanged since their claim: the values of `GUARDS`. `flush` proves it."""
         self.limit_rows = limits.Known()
         """What is known of limits whose keys are locked."""
+        self.open_reviews: dict[UUID, list[tuple[Any, ...]]] = {}
+        """Open reviews that `review_access.read_together` has read for the next event of these instances."""
         self.locked: set[str] = set()
         """Keys of limits that this transaction has locked."""
         self.finished_batches: list[UUID] = []
@@ -184,6 +194,11 @@ class Unit:
             self._remember(LOCK_INSTANCES.rows(self._conn, ids=given))
         return self.known
 
+    def lock_free(self, ids: Iterable[UUID]) -> list[Instance]:
+        """Those of the instances that exist and that nobody else has locked, locked until the commit."""
+        given = one_of(self._conn, [wanted.hex for wanted in sorted(ids)])
+        return self._remember(LOCK_FREE_INSTANCES.rows(self._conn, ids=given))
+
     def _remember(self, rows: Sequence[Sequence[Any]]) -> list[Instance]:
         instances = load(self._conn, rows)
         for number, found in enumerate(instances):
@@ -194,9 +209,11 @@ class Unit:
                 self.undo_log.append((before, was, before.id in self.changed))
         return instances
 
-    def assume(self, row: tuple[Any, ...]) -> Instance:
+    def assume(self, row: tuple[Any, ...], large_data_text: str | None = None) -> Instance:
         """The instance as its claim left it, without reading it. `flush` raises RowChanged if it has changed since."""
         instance = Instance.read(row)
+        if large_data_text is not None:
+            instance.large_data_text, instance.data_is_large = large_data_text, True
         self.known[instance.id] = instance
         self.assumed[instance.id] = (instance.seq, instance.fence, instance.claimed_at)
         return instance
@@ -235,8 +252,11 @@ class Unit:
             assert done == len(ids), "the rows are locked"
 
     def insert(self, table: sa.Table, **values: Any) -> UUID:
-        """Add a row to another table, with a new id if it has none. It is written by `flush`."""
-        if "id" in table.c and "id" not in values:
+        """Add a row to another table, with a new id if it has none. Statements before `flush` do not see it.
+
+        `flush` writes all rows of a table in one statement, so for many items it is cheaper than one on `conn`.
+        """
+        if "id" not in values and plain_rows.has_uuid(table):
             values["id"] = uuid7()
         self.inserts.append((table, values))
         if table.name in row_digests.COLUMNS and values.get("instance_id") is not None:
@@ -341,19 +361,19 @@ class Unit:
                 REMOVE_BATCHES.run(conn, ids=ids_of(conn, self.finished_batches))
             self._update(updates)  # first, because a new instance may take a key that an old one gives up
             if large.added:
-                store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items()))
+                store.insert_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.added.items(), key=_number))
             if large.replaced:
-                store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, sorted(large.replaced.items()))
+                rows = sorted(large.replaced.items(), key=_number)
+                store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, rows)
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
             for moved in self.fast_moves.values():
                 store.insert_many(conn, t.history, FAST_HISTORY, moved.past, same=moved.same_past)
             if self.history:
                 store.insert_many(conn, t.history, HISTORY, self.history)
-            for table in dict.fromkeys(table for table, _ in self.inserts):
-                rows = [values for other, values in self.inserts if other is table]
-                columns = tuple(rows[0])
-                store.insert_many(conn, table, columns, [tuple(row.get(c) for c in columns) for row in rows])
+            typed = plain_rows.insert(store, conn, self.inserts)
+        for table, given in typed:
+            conn.execute(sa.insert(table), given)
         if self.freed_slots:
             limits.free(self)
         for instance in updates:
@@ -386,7 +406,7 @@ class Unit:
             if which:
                 guard = self.assumed.get(instance.id)
                 if guard is not None and not LEASE.issubset(which):
-                    which = tuple(sorted(LEASE.union(which)))  # a claim in place may have been settled meanwhile
+                    which = _with_lease(which)  # a claim in place may have been settled meanwhile
                 group = groups.setdefault((guard is not None, which), [])
                 group.append((instance.id, *[after[n] for n in which], *(guard or ())))
                 instance.loaded = after
@@ -409,6 +429,16 @@ class Unit:
         self.touch(instance)
 
 
+@lru_cache(1000)
+def _with_lease(which: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(LEASE.union(which)))
+
+
+def _number(row: Sequence[Any]) -> int:
+    found: int = row[0].int
+    return found
+
+
 def payload_text(payload: Mapping[str, Any]) -> str | None:
     """A payload as the history stores it, without empty values."""
     kept = {name: value for name, value in payload.items() if value or isinstance(value, int | float)}
@@ -420,7 +450,7 @@ def load(conn: sa.Connection, rows: Sequence[Sequence[Any]]) -> list[Instance]:
     instances = [Instance.read(tuple(row)) for row in rows]
     big = {i.id: i for i in instances if i.stored_data is None}
     if big:
-        for instance_id, text in conn.execute(LARGE_DATA_QUERY, {"ids": list(big)}):
+        for instance_id, text in LARGE_DATA_OF.rows(conn, ids=one_of(conn, [one.hex for one in big])):
             big[instance_id].large_data_text = text
             big[instance_id].data_is_large = True
     return instances

@@ -51,9 +51,9 @@ class Writer:
             made = await self.service.write_as(self.who, job, name)
             if forget:
                 self.service.callers.forget()
-            return _answer(_status(status, made), made.model_dump_json(by_alias=True).encode())
-        answered, body, replayed = await self._stored(job, self.key, status, name, forget, kept, private)
-        return _answer(answered, body.encode(), {REPLAYED: "true"} if replayed else None)
+            return answered(_status(status, made), made.model_dump_json(by_alias=True).encode())
+        code, body, replayed = await self._stored(job, self.key, status, name, forget, kept, private)
+        return answered(code, body.encode(), {REPLAYED: "true"} if replayed else None)
 
     async def once(
         self,
@@ -93,17 +93,17 @@ class Writer:
                 _still_as_able(self.who, rights)
                 return row.status, row.body, True
             made = job(unit)
-            answered = _status(status, made)
+            code = _status(status, made)
             unit.insert(
                 idempotency,
                 who=self.who.who,
                 key=key,
                 request=f"{digest} {_rights(self.who)}".strip(),
-                status=answered,
+                status=code,
                 body=kept(made).model_dump_json(by_alias=True),
                 at=unit.now,
             )
-            return answered, made.model_dump_json(by_alias=True), False
+            return code, made.model_dump_json(by_alias=True), False
 
         found = await self.service.write_as(self.who, run, name)
         if forget:
@@ -136,7 +136,7 @@ def _still_as_able(who: Principal, rights: str) -> None:
             raise NotAllowed("this was executed when you had more permissions; you may no longer see its answer")
 
 
-def _answer(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
+def answered(status: int, body: bytes, headers: dict[str, str] | None = None) -> Response:
     return Response(body, status, headers, media_type="application/json")
 
 

@@ -126,6 +126,7 @@ class Machine:
         self._arms = {(arm.state, arm.on): arm for arm in self.arms}
         self._armed_states = {arm.state for arm in self.arms}
         self.has_slots = any(isinstance(limit, Concurrent) for limit in limits)
+        self.has_windows = any(isinstance(limit, Window) for limit in limits)
         self._concurrent = {
             state: tuple(limit for limit in limits if isinstance(limit, Concurrent) and state in limit.states)
             for state in self.states

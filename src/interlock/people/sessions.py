@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Principal
 from interlock.people.roles import Role
 from interlock.store import SECOND, Micros, span
+from interlock.store.prepared import Prepared
 from interlock.store.service_tables import login_link as K
 from interlock.store.service_tables import login_session as S
 from interlock.store.service_tables import membership as M
@@ -36,12 +37,25 @@ NOTED_EVERY = 60 * SECOND
 LINK_LIVES = span(timedelta(hours=1))
 LINK_PATH = "/login?link="
 
-_BY_HASH = (
+_BY_HASH = Prepared(
     sa.select(S.c.person_id, S.c.seen_at, S.c.until, S.c.ended_at, P.c.name, P.c.disabled_at, M.c.workspace, M.c.role)
     .join(P, P.c.id == S.c.person_id)
     .outerjoin(M, M.c.person_id == S.c.person_id)
     .where(S.c.hash == sa.bindparam("hash"))
 )
+
+
+class _SessionCaller(NamedTuple):
+    """A row of `_BY_HASH`, one for each workspace."""
+
+    person_id: UUID
+    seen_at: Micros
+    until: Micros
+    ended_at: Micros | None
+    name: str
+    disabled_at: Micros | None
+    workspace: str | None
+    role: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,7 @@ def by_secret(conn: sa.Connection, secret: str, now: Micros) -> SessionUse:
 
 def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> SessionUse:
     """Like `by_secret`, for a known hash of the secret."""
-    rows = conn.execute(_BY_HASH, {"hash": hashed}).all()
+    rows = [_SessionCaller(*row) for row in _BY_HASH.rows(conn, hash=hashed)]
     first = rows[0] if rows else None
     if (
         first is None
@@ -105,7 +119,7 @@ def by_hash(conn: sa.Connection, hashed: str, now: Micros) -> SessionUse:
         or first.seen_at <= now - IDLE
     ):
         raise NotAuthenticated("you are not logged in or your session has ended; log in again")
-    roles = {row.workspace: Role(row.role) for row in rows if row.workspace is not None}
+    roles = {row.workspace: Role(row.role) for row in rows if row.workspace is not None and row.role is not None}
     who = Principal("person", first.name, first.person_id, roles=roles, session=hashed)
     return SessionUse(who, first.seen_at <= now - NOTED_EVERY)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from interlock.people.hashing import digest, new_secret
 from interlock.people.principal import Kind, Principal
 from interlock.people.roles import Role, parse_scopes
 from interlock.store import Micros
+from interlock.store.prepared import Prepared
 from interlock.store.service_tables import membership as M
 from interlock.store.service_tables import person as P
 from interlock.store.service_tables import token as T
@@ -61,8 +62,24 @@ _WHO = (
     .outerjoin(P, P.c.id == T.c.person_id)
     .outerjoin(M, sa.and_(M.c.person_id == T.c.person_id, M.c.workspace == T.c.workspace))
 )
-_BY_HASH = _WHO.where(T.c.hash == sa.bindparam("hash"))
-_BY_ID = _WHO.where(T.c.id == sa.bindparam("token"))
+_BY_HASH = Prepared(_WHO.where(T.c.hash == sa.bindparam("hash")))
+_BY_ID = Prepared(_WHO.where(T.c.id == sa.bindparam("token", type_=sa.Uuid)))
+
+
+class _TokenCaller(NamedTuple):
+    """A row of `_WHO`."""
+
+    id: UUID
+    workspace: str
+    name: str
+    kind: str
+    person_id: UUID | None
+    scopes: str
+    until: Micros | None
+    revoked_at: Micros | None
+    person: str | None
+    disabled_at: Micros | None
+    role: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,30 +303,25 @@ def _read(row: sa.Row[*tuple[Any, ...]]) -> TokenRow:
 
 def by_secret(conn: sa.Connection, secret: str, now: Micros) -> Principal:
     """Authenticate a token and return its caller with their current permissions."""
-    return _principal(conn.execute(_BY_HASH, {"hash": digest(secret)}).first(), now)
+    return _principal(_BY_HASH.first(conn, hash=digest(secret)), now)
 
 
 def by_id(conn: sa.Connection, token_id: UUID, now: Micros) -> Principal:
     """The current caller of this token. Raises NotAuthenticated if it is no longer valid."""
-    return _principal(conn.execute(_BY_ID, {"token": token_id}).first(), now)
+    return _principal(_BY_ID.first(conn, token=token_id), now)
 
 
-def _principal(row: sa.Row[*tuple[Any, ...]] | None, now: Micros) -> Principal:
-    if (
-        row is None
-        or row.revoked_at is not None
-        or (row.until is not None and row.until <= now)
-        or (row.kind == "person" and (row.person is None or row.disabled_at is not None or row.role is None))
-    ):
-        # One message for all cases, so that a stranger does not learn which tokens exist.
-        raise NotAuthenticated("this token is invalid: it is mistyped, expired or revoked; ask for a new one")
-    if row.kind == "agent":
-        return Principal(
-            "agent", row.name, token_id=row.id, workspace=row.workspace, scopes=frozenset(_scopes(row.scopes))
-        )
-    return Principal(
-        "person", row.person, row.person_id, token_id=row.id, roles={row.workspace: Role(row.role)}, through=row.name
-    )
+def _principal(found: tuple[Any, ...] | None, now: Micros) -> Principal:
+    row = None if found is None else _TokenCaller(*found)
+    if row is not None and row.revoked_at is None and (row.until is None or row.until > now):
+        if row.kind == "agent":
+            scopes = frozenset(_scopes(row.scopes))
+            return Principal("agent", row.name, token_id=row.id, workspace=row.workspace, scopes=scopes)
+        if row.person is not None and row.disabled_at is None and row.role is not None:
+            roles = {row.workspace: Role(row.role)}
+            return Principal("person", row.person, row.person_id, token_id=row.id, roles=roles, through=row.name)
+    # One message for all cases, so that a stranger does not learn which tokens exist.
+    raise NotAuthenticated("this token is invalid: it is mistyped, expired or revoked; ask for a new one")
 
 
 def note_use(unit: Unit, token_ids: Iterable[UUID]) -> int:

@@ -107,9 +107,9 @@ def kind_of(table: sa.Table, column: str) -> str:
     kind = table.c[column].type
     if isinstance(kind, sa.Uuid):
         return "uuid"
-    if isinstance(kind, sa.BigInteger):
+    if isinstance(kind, sa.Integer):
         return "bigint"
-    if isinstance(kind, sa.Double):
+    if isinstance(kind, sa.Float):
         return "float8"
     if isinstance(kind, sa.LargeBinary):
         return "bytea"

@@ -7,6 +7,7 @@ because each database needs its own to keep its plan, is one `Prepared` here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -107,12 +108,24 @@ INSTANCE = ", ".join(f"instance.{column.name}" for column in t.instance.c)
 HERE = "workspace = :workspace AND machine = :machine AND {key} = given.{value}"
 
 
-def _lock_instances(dialect: str) -> Any:
+def _lock_instances(dialect: str, others: str = "") -> Any:
     if dialect == "postgresql":
-        text = f"SELECT {INSTANCE} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
+        text = f"SELECT {INSTANCE} FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE{others}"
     else:
         text = f"SELECT {INSTANCE} FROM json_each(:ids) AS given CROSS JOIN instance ON instance.id = given.value"
     return sa.text(text).columns(*t.instance.c)
+
+
+def _large_data_of(dialect: str) -> Any:
+    D = t.instance_data
+    if dialect == "postgresql":
+        text = "SELECT instance_id, data FROM instance_data WHERE instance_id = ANY(CAST(:ids AS uuid[]))"
+    else:
+        text = (
+            "SELECT instance_id, data FROM json_each(:ids) AS given "
+            "CROSS JOIN instance_data ON instance_data.instance_id = given.value"
+        )
+    return sa.text(text).columns(D.c.instance_id, D.c.data)
 
 
 def _lease_instances(dialect: str) -> Any:
@@ -195,6 +208,10 @@ def _active_leases(dialect: str) -> Any:
 
 LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
+LOCK_FREE_INSTANCES = Prepared(partial(_lock_instances, others=" SKIP LOCKED"))
+"""The same without those that others have locked."""
+LARGE_DATA_OF = Prepared(_large_data_of)
+"""The data that is not in the row, of the instances with these `ids` (`one_of`)."""
 LEASE_INSTANCES = Prepared(_lease_instances)
 """Lease the instances with these `ids` (`ids_of`) to `worker` until `until`."""
 LEASE_IN_PLACE = Prepared(_lease_in_place)

@@ -369,8 +369,9 @@ class SqliteStore(Store):
 # Computed once for each set of columns: a claim writes four tables, and this took a fifth of its time.
 @lru_cache(1000)
 def _insert(table: sa.Table, columns: tuple[str, ...], nulls: tuple[str, ...] = ()) -> str:
+    names = '", "'.join((*columns, *nulls))  # the name of a column may be a keyword
     values = ["?"] * len(columns) + ["NULL"] * len(nulls)
-    return f"INSERT INTO {table.name} ({', '.join((*columns, *nulls))}) VALUES ({', '.join(values)})"
+    return f'INSERT INTO {table.name} ("{names}") VALUES ({", ".join(values)})'
 
 
 @lru_cache(1000)

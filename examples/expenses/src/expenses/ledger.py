@@ -20,16 +20,15 @@ def enter(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
     """Write the payment down."""
     data = instance.data
     audited = data["cents"] > unit.setting("expenses").audit_above
-    unit.conn.execute(
-        sa.insert(payment).values(
-            instance_id=instance.id,
-            workspace=instance.workspace,
-            employee=data["employee"],
-            account=data["account"],
-            cents=data["cents"],
-            paid_at=unit.now,
-            audit="open" if audited else "none",
-        )
+    unit.insert(
+        payment,
+        instance_id=instance.id,
+        workspace=instance.workspace,
+        employee=data["employee"],
+        account=data["account"],
+        cents=data["cents"],
+        paid_at=unit.now,
+        audit="open" if audited else "none",
     )
 
 

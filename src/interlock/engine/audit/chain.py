@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from uuid import UUID
 
 from interlock.store import Micros
@@ -25,6 +26,7 @@ def _maybe(text: str | None) -> str:
     return "null" if text is None else _text(text)
 
 
+@lru_cache(1000)
 def middle(kind: str, from_state: str | None, to_state: str | None, event: str | None, actor: str) -> str:
     """The part of the hashed text between seq and time, which many rows have in common."""
     # JSON of a list, built by hand: an encoder takes three times as long.

@@ -66,6 +66,10 @@ WORDS = {
 }
 
 
+# Made once: json.dumps makes an encoder for every call with options.
+_encoded = json.JSONEncoder(separators=(",", ":"), default=repr).encode
+
+
 def covers(table: str, row: Mapping[str, Any]) -> bool:
     """Whether the history must have this row. A review counts from its decision on, or if a handler asked it."""
     return table != "review" or row.get("status") == "decided"
@@ -74,13 +78,13 @@ def covers(table: str, row: Mapping[str, Any]) -> bool:
 def digest(table: str, row: Mapping[str, Any]) -> str:
     """The SHA-256 of what the row says, in hexadecimal."""
     names = COLUMNS[table]
-    said = [table, *(_plain(row.get(name)) for name in names)]
+    said = [table, *[_plain(row.get(name)) for name in names]]
     match table, row.get("status"):
         case "review", "decided":
             said += [_plain(row.get(name)) for name in DECIDED]
         case "effect", "confirmed" | "failed" as status:
             said += [status, row.get("answer"), row.get("error")]
-    return hashlib.sha256(json.dumps(said, separators=(",", ":"), default=repr).encode()).hexdigest()
+    return hashlib.sha256(_encoded(said).encode()).hexdigest()
 
 
 def _plain(value: Any) -> Any:
