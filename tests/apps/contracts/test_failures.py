@@ -20,7 +20,7 @@ class Outage(WorkError):
 
 
 class Faults:
-    """Makes a part of a step fail, as often as it is told to; and counts how often files are read."""
+    """Makes a part of a step fail, as often as it is asked to; and counts how often files are read."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.left: dict[str, int] = {}

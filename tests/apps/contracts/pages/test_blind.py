@@ -100,7 +100,7 @@ def test_turning_the_page_and_searching_keep_what_was_entered(contracts: Contrac
     assert check.form["value.governing_law"] == "New York"
 
 
-def test_opening_holds_nothing_and_whoever_is_late_is_told(contracts: Contracts, it: UUID) -> None:
+def test_opening_claims_nothing_and_a_late_decision_is_refused(contracts: Contracts, it: UUID) -> None:
     site = Site(contracts.api)
     site.get(f"/ui/contracts/{it}/blind", "owner")
     assert contracts.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
@@ -110,8 +110,8 @@ def test_opening_holds_nothing_and_whoever_is_late_is_told(contracts: Contracts,
     assert other.form == {}
     check.send(decision="unreadable")
     csrf = site.form("/ui/halt", "/ui/halt", "owner")["csrf"]
-    told = site.browser("owner").post(f"/ui/contracts/{it}/blind/take", data={"csrf": csrf})
-    assert "Too late: reviewer has decided already (unreadable)." in told.text
+    answer = site.browser("owner").post(f"/ui/contracts/{it}/blind/take", data={"csrf": csrf})
+    assert "Too late: reviewer has decided already (unreadable)." in answer.text
 
 
 @pytest.mark.parametrize(("who", "status"), [("viewer", 200), ("north-owner", 404)])

@@ -146,7 +146,7 @@ def test_an_opening_that_was_applied_for_is_never_queued_again_unless_a_person_s
         applicant.choose(posting)
     with pytest.raises(NotPossible, match="applied for it already"):
         applicant.engine.write(
-            lambda unit: enqueueing.enqueue_by_person(unit, HERE, posting, ROBOT, again="I am told to")
+            lambda unit: enqueueing.enqueue_by_person(unit, HERE, posting, ROBOT, again="I was asked to")
         )
     again = applicant.choose(posting, again="they asked me to")
     assert applicant.trial.data(again)["again"] == "they asked me to"

@@ -84,10 +84,10 @@ async def test_a_person_makes_a_rule_approves_a_packet_and_sees_the_confirmation
         page = owner.page
         await owner.go("/ui/jobs/apply-rules")
         await page.get_by_role("link", name="Add a rule").click()
-        told = page.locator("#preview [role=status]")
-        await expect(told).to_contain_text("It would select 2 of 2 stored matches.")
+        result = page.locator("#preview [role=status]")
+        await expect(result).to_contain_text("It would select 2 of 2 stored matches.")
         await fill_in(page, name="harbours", companies="Tidewater Freight")
-        await expect(told).to_contain_text("It would select 1 of 2 stored matches.")
+        await expect(result).to_contain_text("It would select 1 of 2 stored matches.")
         await expect(page.locator("#preview")).to_contain_text("not one of the companies")
         await page.get_by_role("button", name="Add rule").click()
         await expect(page.locator("#said")).to_contain_text("Stored.")
