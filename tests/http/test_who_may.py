@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from interlock.apps import sessions
-from interlock.apps.jobs.autoapply.enqueueing import enqueue_by_person
+from interlock.apps.jobs.autoapply.queueing.enqueueing import enqueue_by_person
 from interlock.apps.jobs.autoapply.records import rules
 from interlock.apps.jobs.autoapply.rules import check_rule
 from interlock.engine import outbox

@@ -13,10 +13,11 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.jobs import registry
-from interlock.apps.jobs.autoapply import deciding, enqueueing
 from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.stages import Stage
-from interlock.apps.jobs.autoapply.sweeping import match_now
+from interlock.apps.jobs.autoapply.queueing import enqueueing
+from interlock.apps.jobs.autoapply.queueing.sweeping import match_now
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
 from tests.apps.jobs.autoapply.applicant import ANN, HERE

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.jobs.autoapply import details
+from interlock.apps.jobs.autoapply.packets import details
 from interlock.apps.jobs.world import World
 from interlock.store import Store
 from interlock.store.ai import ai_call

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from interlock.apps.jobs.autoapply import deciding, scheduling
 from interlock.apps.jobs.autoapply.board import calendar, cards
 from interlock.apps.jobs.autoapply.mail import proposals
 from interlock.apps.jobs.autoapply.records import artifacts
 from interlock.apps.jobs.autoapply.records.numbers import numbers
+from interlock.apps.jobs.autoapply.review import deciding, scheduling
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.world import World
 from interlock.machine import AGENT, Actor

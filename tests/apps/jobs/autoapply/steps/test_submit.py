@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.apps.jobs.autoapply import deciding
 from interlock.apps.jobs.autoapply.records import answers, artifacts, logs
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.finder.intake import NotPossible

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from interlock.apps.jobs.autoapply import deciding, scheduling
+from interlock.apps.jobs.autoapply.review import deciding, scheduling
 from interlock.apps.jobs.world import World
 from interlock.engine import Engine, Instance
 from interlock.engine.versions import migrating
