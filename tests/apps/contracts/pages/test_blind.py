@@ -10,7 +10,7 @@ import pytest
 
 from interlock.apps.contracts.settings import ContractSettings
 from tests.support.contracts import CLEAR, Contracts
-from tests.support.review_page import Form
+from tests.support.review_page import form_of
 from tests.support.site import Site
 
 
@@ -30,9 +30,7 @@ class Check:
 
     @property
     def form(self) -> dict[str, str]:
-        found = Form()
-        found.feed(self.page.text)
-        return found.values
+        return form_of(self.page.text)[1]
 
     def send(self, **fields: str) -> None:
         typed = {name.replace("__", "."): value for name, value in fields.items()}
