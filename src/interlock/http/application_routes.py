@@ -78,7 +78,7 @@ def _take(route: Any, whose: str, taken: dict[str, list[Taken]]) -> None:
 
 
 def _check_place(route: Any, taken: dict[str, list[Taken]]) -> None:
-    # Each of two hundred is compared with all before it. Asking the routes for what it needs each time took 20 ms of each start.
+    # Each of two hundred is compared with all before it. To ask the routes again for each took 20 ms of a start.
     like = PARAMETER.sub(lambda found: LIKE.get(found[1] or "", "x"), route.path)
     for method in route.methods:
         for fixed, pattern, path, whose in taken.get(method, ()):
