@@ -1,4 +1,4 @@
-"""The service as processes: it comes up, takes a user's machines, drains when it is told to stop."""
+"""The service as processes: it comes up, takes a user's machines, drains when it is asked to stop."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_token_of_the_first_start_stays_and_a_later_one_changes_nothing(tmp_
         assert client.get("/api/me", headers=headers).status_code == 401
 
 
-def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(tmp_path: Path) -> None:
+def test_a_taken_port_is_one_line_of_error_and_nothing_is_created(tmp_path: Path) -> None:
     with run("up", "--no-demo", "--port", str(port := free_port()), folder=tmp_path) as first:
         ready(port, first)
         other = tmp_path / "other"
@@ -93,7 +93,7 @@ def test_a_port_that_is_taken_is_told_in_one_line_and_nothing_is_made(tmp_path: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
-def test_told_to_stop_it_lets_a_running_handler_end(
+def test_when_stopped_it_lets_a_running_handler_end(
     tmp_path: Path, ledger_of_sales: dict[str, str], number: signal.Signals
 ) -> None:
     port = free_port()
@@ -152,7 +152,7 @@ def test_the_demo_fills_an_empty_database_and_leaves_one_that_is_somebodys_alone
         assert "This is demo data" not in front_page(mine, port)
 
 
-def test_a_wrong_setting_is_told_by_name(tmp_path: Path) -> None:
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
     (tmp_path / "interlock.toml").write_text("[http]\nprot = 1\n")
     with run("up", folder=tmp_path) as up:
         assert up.wait() == 1

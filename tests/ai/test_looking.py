@@ -33,7 +33,7 @@ FAILED = Ended("m", attempt=2, error_type="ModelTimeout", error="no answer", too
 KEPT = Ended("m", input_tokens=0, output_tokens=0, cost=0, cached=True)
 
 
-def test_the_calls_of_an_instance_are_told_in_order(api: Api) -> None:
+def test_the_calls_of_an_instance_are_listed_in_order(api: Api) -> None:
     it = api.new()
     asked(api, ANSWERED, FAILED, KEPT, it=it)
     asked(api, ANSWERED, it=api.new())
@@ -61,7 +61,7 @@ def test_the_calls_of_an_instance_are_told_in_order(api: Api) -> None:
     assert (first["cached"], third["cached"]) == (False, True)
 
 
-def test_what_was_spent_is_told_by_day_task_and_model(api: Api) -> None:
+def test_costs_are_listed_by_day_task_and_model(api: Api) -> None:
     asked(api, ANSWERED)
     api.clock.advance(timedelta(days=1))
     asked(api, ANSWERED, FAILED, KEPT)

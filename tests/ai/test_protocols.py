@@ -41,7 +41,7 @@ def test_the_tier_chooses_the_model(trial: ModelTrial, provider: Any) -> None:
     assert [seen.body["model"] for seen in model.requests] == ["fake-small", "fake-big"]
 
 
-def test_an_answer_that_does_not_fit_is_told_once_with_what_is_wrong(trial: ModelTrial, provider: Any) -> None:
+def test_an_invalid_answer_is_asked_again_once_with_what_is_wrong(trial: ModelTrial, provider: Any) -> None:
     with FakeModel({"score": 700}, {"score": 70}) as model:
         trial.use(model.settings(provider))
         answer = trial.ask()

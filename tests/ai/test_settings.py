@@ -78,7 +78,7 @@ def test_the_tier_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.model("cheap"), found.model("strong")) == ("small", "biggest")
 
 
-def test_the_key_is_never_told() -> None:
+def test_the_key_is_never_shown() -> None:
     Path("interlock.toml").write_text(f"[ai]\n{WHOLE}", encoding="utf-8")
     assert "sesame" not in str(shown(load()))
     assert shown(load())["ai"]["api_key"] == "********"

@@ -122,13 +122,13 @@ def request(gone: asyncio.Event) -> Request:
     return Request({"type": "http", "headers": []}, receive)
 
 
-def until_told(stop: Stop) -> None:
+def until_stopped(stop: Stop) -> None:
     assert stop.wait(60)
 
 
 async def test_one_caller_has_one_hand_and_a_few_places() -> None:
     heavy, gone = Heavy(concurrency=2, waiting=1), asyncio.Event()
-    mine = [asyncio.ensure_future(heavy.run(request(gone), "a", until_told)) for _ in range(3)]
+    mine = [asyncio.ensure_future(heavy.run(request(gone), "a", until_stopped)) for _ in range(3)]
     other = asyncio.ensure_future(heavy.run(request(asyncio.Event()), "b", lambda _: 7))
     assert await other == 7
     with pytest.raises(TooBusy) as refused:
@@ -145,7 +145,7 @@ async def test_one_caller_has_one_hand_and_a_few_places() -> None:
 
 async def test_all_together_have_a_bound_too() -> None:
     heavy, gone = Heavy(concurrency=1, places=2), asyncio.Event()
-    tasks = [asyncio.ensure_future(heavy.run(request(gone), name, until_told)) for name in "abc"]
+    tasks = [asyncio.ensure_future(heavy.run(request(gone), name, until_stopped)) for name in "abc"]
     with pytest.raises(TooBusy) as refused:
         await tasks[2]
     assert refused.value.of_all
@@ -155,10 +155,10 @@ async def test_all_together_have_a_bound_too() -> None:
     heavy.close()
 
 
-async def test_what_takes_too_long_is_told_to_stop_and_its_hand_is_free_again() -> None:
+async def test_what_takes_too_long_is_asked_to_stop_and_its_slot_is_free_again() -> None:
     heavy = Heavy(concurrency=1, seconds=0.05)
     with pytest.raises(TookTooLong):
-        await heavy.run(request(asyncio.Event()), "a", until_told)
+        await heavy.run(request(asyncio.Event()), "a", until_stopped)
     assert await heavy.run(request(asyncio.Event()), "a", lambda _: 7) == 7
     heavy.close()
 

@@ -130,7 +130,7 @@ def test_a_configured_proxy_says_the_client_the_scheme_and_the_name() -> None:
     assert (nonsense["client"], nonsense["scheme"]) == (("10.2.2.2", 0), "http")
 
 
-def test_guesses_are_counted_by_the_address_that_is_there_not_by_the_one_that_is_told(api: Api) -> None:
+def test_guesses_are_counted_by_the_real_address_not_by_the_stated_one(api: Api) -> None:
     with InThread(create_app(api.service), api.service) as server, httpx2.Client(base_url=server.url) as client:
         seen = []
         for n in range(MOST + 1):

@@ -21,7 +21,7 @@ def links_made(home: Path) -> int:
         return store.read(lambda conn: conn.execute(sa.select(sa.func.count()).select_from(login_link)).scalar_one())
 
 
-def test_a_log_gets_no_login_link_and_is_told_how_to_get_one(tmp_path: Path) -> None:
+def test_a_log_gets_no_login_link_but_the_command_that_makes_one(tmp_path: Path) -> None:
     port = free_port()
     environment = {"INTERLOCK_LOG__LEVEL": "debug", "INTERLOCK_LOG__FORMAT": "json"}
     with run("up", "--no-demo", "--port", str(port), folder=tmp_path, **environment) as up:

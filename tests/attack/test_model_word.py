@@ -1,4 +1,4 @@
-"""A model's word alone approves nothing, whatever a document told it to say, and on whatever way it is asked."""
+"""A model's word alone approves nothing, whatever a document tells it to say, and on whatever way it is asked."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def cached(contracts: Contracts) -> UUID:
 WAYS: dict[str, tuple[Callable[[Contracts], UUID], Sequence[Any]]] = {
     "by itself": (plain, ()),
     "step by step": (by_steps, ()),
-    "told what was wrong": (plain, (Says("no idea"),)),
+    "asked again with what was wrong": (plain, (Says("no idea"),)),
     "after a failure": (plain, (Fails(503), Fails(503), Fails(503))),
     "from what was kept": (cached, ()),
 }

@@ -76,7 +76,7 @@ def test_a_umask_that_takes_from_the_owner_does_not_lock_them_out(tmp_path: Path
     assert found == {"sub": 0o700, "post.db": 0o600, "a.txt": 0o600}
 
 
-def test_what_was_made_with_wider_modes_is_tightened_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_with_wider_modes_are_tightened_and_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, out = tmp_path / "post.db", tmp_path / "all.jsonl"
     with Engine(f"sqlite:///{path}", [letter]) as engine:
         engine.create("letter", {"to": "ann"})

@@ -54,7 +54,7 @@ def test_who_may_only_fire_learns_nothing_of_what_it_moved(both: Api) -> None:
         ({"event": "report", "data": {"note": "n"}}, 422),
     ],
 )
-def test_who_may_only_fire_is_not_told_why_it_was_refused(api: Api, body: dict[str, Any], status: int) -> None:
+def test_who_may_only_fire_does_not_learn_why_it_was_refused(api: Api, body: dict[str, Any], status: int) -> None:
     it = api.asked({"note": NEEDLE})
     refused = api.post(f"/api/instances/{it.id}/events", body, agent(api, "fire"))
     assert refused.status_code == status
@@ -123,7 +123,7 @@ def test_to_an_agent_of_another_machine_an_instance_is_not_there(both: Api) -> N
         assert (fired.status_code, "order" in fired.text) == (404, False)
 
 
-def test_who_may_not_read_an_instance_is_not_told_its_machine(both: Api) -> None:
+def test_who_may_not_read_an_instance_does_not_learn_its_machine(both: Api) -> None:
     it = both.asked()
     refused = both.get(f"/api/instances/{it.id}", agent(both, "create"))
     assert (refused.status_code, "order" in refused.text) == (403, False)

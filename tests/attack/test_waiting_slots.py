@@ -66,7 +66,7 @@ def test_a_wait_ends_with_the_token(contracts: Contracts, url: str) -> None:
     assert api.service.waits.taken == 0
 
 
-def test_who_finds_no_place_to_wait_is_told_at_once_that_it_is_under_way(contracts: Contracts, url: str) -> None:
+def test_without_a_waiting_slot_the_answer_says_at_once_that_it_runs(contracts: Contracts, url: str) -> None:
     it, service = contracts.taken(DOUBTFUL, drive=False), contracts.api.service
     service.waits = WaitingSlots("requests that wait", each=1, of_all=2, kind="too-busy")
     with connected(url) as first, connected(url) as second:

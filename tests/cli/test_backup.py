@@ -55,7 +55,7 @@ def test_a_quick_one_is_read_again_and_not_restored(post: Path) -> None:
     assert (done.code, len(done.out.splitlines())) == (0, 1)
 
 
-def test_a_history_that_is_not_whole_is_told(post: Path) -> None:
+def test_an_incomplete_history_is_reported(post: Path) -> None:
     with closing(sqlite3.connect(post)) as conn, conn:
         conn.execute("DROP TRIGGER history_no_update")
         conn.execute("UPDATE history SET actor = 'user:mallory' WHERE seq = 1")

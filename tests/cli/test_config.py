@@ -139,7 +139,7 @@ def test_commands_find_the_database_of_the_configuration(tmp_path: Path) -> None
     assert named == by_variable
 
 
-def test_an_address_that_is_none_is_told_in_one_line_without_its_password(tmp_path: Path) -> None:
+def test_an_invalid_address_is_one_line_of_error_without_its_password(tmp_path: Path) -> None:
     for address, *words in (
         ("nonsense", "instance", "list"),
         ("nonsense", "db", "status"),

@@ -51,7 +51,7 @@ def alive(url: str) -> str:
     return url
 
 
-def test_a_healthy_database_is_told_so(alive: str, tmp_path: Path) -> None:
+def test_a_healthy_database_is_reported_as_healthy(alive: str, tmp_path: Path) -> None:
     found = report_of(alive, tmp_path)
     found.pop("durability", None)  # the tests' server does not wait for its disk, and doctor says so
     found.pop("disk", None)  # whatever room this machine has
@@ -91,14 +91,16 @@ class Ago:
 
 
 @pytest.mark.parametrize(("seconds", "level"), [(30, "ok"), (600, "warning"), (7200, "problem")])
-def test_work_that_waits_for_long_is_told_with_its_queue(alive: str, tmp_path: Path, seconds: int, level: str) -> None:
+def test_work_that_waits_for_long_is_reported_with_its_queue(
+    alive: str, tmp_path: Path, seconds: int, level: str
+) -> None:
     with Engine(alive, [letter], clock=Ago(seconds)) as engine:
         engine.create("letter")
     found = report_of(alive, tmp_path, "--app", PROGRAM)["lag"]
     assert (found["level"], "ready in the queue letter" in found["says"]) == (level, True)
 
 
-def test_dead_letters_and_versions_without_code_are_told(alive: str, tmp_path: Path) -> None:
+def test_dead_letters_and_versions_without_code_are_reported(alive: str, tmp_path: Path) -> None:
     with Engine(alive, [letter]) as engine:
         engine.create("letter")
         [claim] = engine.claim(UUID(int=1), ["letter"], 1)
@@ -109,7 +111,7 @@ def test_dead_letters_and_versions_without_code_are_told(alive: str, tmp_path: P
     assert report_of(alive, tmp_path, "--app", PROGRAM)["versions"]["level"] == "ok"
 
 
-def test_a_schema_that_is_missing_is_a_problem_and_the_rest_is_still_told(tmp_path: Path) -> None:
+def test_a_missing_schema_is_a_problem_and_the_rest_is_still_reported(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.db").close()
     found = report_of(f"sqlite:///{tmp_path}/empty.db", tmp_path)
     assert (found["schema"]["level"], found["schema"]["do"]) == ("problem", "run: interlock db migrate")
@@ -150,7 +152,7 @@ def test_looking_writes_nothing(sqlite_url: str, tmp_path: Path) -> None:
 # -- PostgreSQL
 
 
-def test_sizes_of_tables_and_indexes_are_told(url: str, tmp_path: Path) -> None:
+def test_sizes_of_tables_and_indexes_are_reported(url: str, tmp_path: Path) -> None:
     sizes = json.loads(doctor(url, tmp_path, "--json").out)["sizes"]
     assert {("instance", "table"), ("ix_instance_ready", "index")} <= {(one["name"], one["kind"]) for one in sizes}
 
@@ -160,7 +162,7 @@ def findings(url: str, name: str) -> list[tuple[Level, str, str]]:
         return [(one.level, one.says, one.do) for one in look(store).findings if one.name == name]
 
 
-def test_the_longest_transaction_is_told_with_how_to_end_it(postgres_url: str) -> None:
+def test_the_longest_transaction_is_reported_with_how_to_end_it(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, application_name="report") as conn:
         conn.execute("SELECT 1")
         pid = conn.info.backend_pid
@@ -169,7 +171,7 @@ def test_the_longest_transaction_is_told_with_how_to_end_it(postgres_url: str) -
     assert says.startswith(f"process {pid} (report) is idle in transaction")
 
 
-def test_whoever_waits_for_a_lock_is_told(postgres_url: str) -> None:
+def test_waiting_for_a_lock_is_reported(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as first, psycopg.connect(postgres_url) as second:
         first.execute("LOCK TABLE workspace")
         pids = first.info.backend_pid, second.info.backend_pid
@@ -184,7 +186,7 @@ def test_whoever_waits_for_a_lock_is_told(postgres_url: str) -> None:
     assert f"behind {pids[0]}" in found[0][1]
 
 
-def test_dead_rows_are_told_with_their_table(postgres_url: str) -> None:
+def test_dead_rows_are_reported_with_their_table(postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as conn:
         conn.execute("ALTER TABLE limit_key SET (autovacuum_enabled = off)")
         conn.execute("INSERT INTO limit_key SELECT n::text FROM generate_series(1, 30000) n")
@@ -201,7 +203,7 @@ def test_dead_rows_are_told_with_their_table(postgres_url: str) -> None:
     assert do.startswith("run: VACUUM (ANALYZE) limit_key")
 
 
-def test_months_are_told(postgres_url: str) -> None:
+def test_months_are_named(postgres_url: str) -> None:
     assert findings(postgres_url, "months") == []
     with open_store(postgres_url, wakeup="poll") as store:
         partitions.apply(store, time.time_ns() // 1000)
@@ -215,7 +217,7 @@ def test_a_finding_is_graded_by_how_far_it_has_come(value: int, level: Level) ->
     assert (found.level, found.do) == (level, "do" if level else "")
 
 
-def test_lengths_are_told_for_people() -> None:
+def test_lengths_are_written_for_people() -> None:
     assert [duration_text(s) for s in (1, 119, 120, 7200, 200_000)] == [
         "1.0 seconds",
         "119.0 seconds",

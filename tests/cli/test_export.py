@@ -118,7 +118,7 @@ def test_a_file_that_is_there_is_kept_when_there_is_nothing_to_export_from(post:
     assert (tmp_path / "out.jsonl").read_text() == "yesterday's\n"
 
 
-def test_a_file_that_cannot_be_written_is_told_in_one_line(post: Path) -> None:
+def test_a_file_that_cannot_be_written_is_one_line_of_error(post: Path) -> None:
     code, _, errors = export(post, "no/such/folder.jsonl")
     assert code == 1
     assert errors.startswith("error: cannot write to no/such/folder.jsonl: ")

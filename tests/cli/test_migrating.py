@@ -161,12 +161,12 @@ def test_scripts_get_the_same_as_json(url: str) -> None:
         (("--plan", "--back", "--since", "soon"), 2, "'soon' is not a time"),
     ],
 )
-def test_a_wrong_command_is_told_in_words(url: str, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_a_wrong_command_is_explained_in_words(url: str, arguments: tuple[str, ...], code: int, said: str) -> None:
     done = migrate(url, *arguments)
     assert done.code == code
     assert said in " ".join(done.err.replace("│", " ").split())
 
 
-def test_an_unknown_machine_is_told_with_those_there_are(url: str) -> None:
+def test_an_unknown_machine_is_refused_with_the_known_ones(url: str) -> None:
     done = command("machine", "migrate", "moon", "--plan", "--database", url, "--app", PROGRAM, cwd=Path.cwd())
     assert (done.code, "there is no machine 'moon'; there are:" in done.err) == (1, True)

@@ -82,7 +82,7 @@ def test_what_cannot_start_says_why_in_its_last_line(home: Path) -> None:
         (("worker", "--database", "nonsense"), {}, "not 'nonsense'"),
     ],
 )
-def test_wrong_settings_are_told_before_anything_is_made(
+def test_wrong_settings_are_reported_before_anything_is_created(
     home: Path, arguments: tuple[str, ...], variables: dict[str, str], message: str
 ) -> None:
     before = set(home.iterdir())

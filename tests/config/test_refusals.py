@@ -103,7 +103,7 @@ def test_variables_of_ours_that_are_no_settings_are_let_be(monkeypatch: pytest.M
     assert load().owner == "owner"
 
 
-def test_a_file_that_cannot_be_read_is_told_with_its_place(write: Write, refused: Refused, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_with_line_and_column(write: Write, refused: Refused, tmp_path: Path) -> None:
     write("port = = 1")
     assert refused().startswith("interlock.toml is not TOML: ")
     (tmp_path / "interlock.toml").write_bytes(b"\xff")

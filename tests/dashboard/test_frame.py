@@ -42,7 +42,7 @@ def test_a_login_leads_to_no_other_site(site: Site, after: str) -> None:
     assert done.headers["location"] == "/ui"
 
 
-def test_a_wrong_password_is_told_on_the_page_and_guessing_ends(site: Site) -> None:
+def test_a_wrong_password_is_shown_on_the_page_and_guessing_ends(site: Site) -> None:
     stranger = TestClient(site.app, follow_redirects=False)
     for _ in range(5):
         wrong = stranger.post("/ui/login", data={"name": "owner", "password": "wrong password"})

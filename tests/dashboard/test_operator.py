@@ -106,7 +106,7 @@ async def test_everything_stands_still_and_goes_on(place: RunningService, browse
         await expect(guest.page.locator("#halted-now")).to_contain_text("All machines are halted by otto: fire drill")
         held = place.engine.create("press", {"paper": "thin"}, key="held back")
         await otto.go(f"/ui/instances/{held.id}")
-        await expect(otto.page.locator(".tell").first).to_contain_text("otto")
+        await expect(otto.page.locator(".callout").first).to_contain_text("otto")
         assert place.engine.get(held.id).state == "printing"
         await otto.go("/ui/halt")
         await otto.page.get_by_role("button", name="Resume everything").click()

@@ -476,7 +476,7 @@ def test_a_second_start_goes_on_with_the_same_world(store: Store) -> None:
 
 
 @pytest.mark.soak("postgresql")
-def test_a_past_that_was_told_in_part_is_told_to_its_end_and_nothing_twice(store: Store) -> None:
+def test_a_past_written_in_part_is_completed_and_nothing_is_written_twice(store: Store) -> None:
     mark.claim_untouched(store, installed())
     engine = Engine(store, played(installed()))
     parts = parts_of(engine.registry)

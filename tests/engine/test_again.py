@@ -17,11 +17,11 @@ poll = by_hand(
     Machine(
         "poll",
         initial="asking",
-        states=[State("asking"), State("telling"), State("done", FINAL)],
+        states=[State("asking"), State("reporting"), State("done", FINAL)],
         transitions=[
-            Transition("asking", "telling", on="answered"),
-            Transition("telling", "asking", on="ask_again"),
-            Transition("telling", "done", on="told"),
+            Transition("asking", "reporting", on="answered"),
+            Transition("reporting", "asking", on="ask_again"),
+            Transition("reporting", "done", on="reported"),
         ],
         failures=Failures(otherwise=Rule((Exception,), retries=3, backoff=fixed(MINUTE))),
     )
@@ -73,15 +73,15 @@ def test_crashes_count_anew_too(trial: Trial) -> None:
 
 def test_failures_of_other_steps_stay(trial: Trial) -> None:
     it = trial.create("poll")
-    do(trial, Go("telling"))
+    do(trial, Go("reporting"))
     blip(trial)
     do(trial, Go("asking"))
     assert trial.get(it).failures == {}
     blip(trial)
-    do(trial, Go("telling"))
+    do(trial, Go("reporting"))
     blip(trial)
     counted = trial.get(it).failures
-    assert counted == {"telling|Exception": 1}
+    assert counted == {"reporting|Exception": 1}
     later(trial)
     assert trial.get(it).failures == {}
 

@@ -169,7 +169,7 @@ def test_collecting_removes_what_no_instance_refers_to_and_nothing_else(trial: T
         trial.engine.artifact(first, own)
 
 
-def test_collecting_takes_no_more_at_once_than_it_is_told(trial: Trial) -> None:
+def test_collecting_takes_no_more_at_once_than_its_batch(trial: Trial) -> None:
     it = trial.create("parcel")
     for number in range(5):
         kept(trial, it, b"%d" % number)

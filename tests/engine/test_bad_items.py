@@ -360,7 +360,7 @@ def test_the_retry_of_a_timers_dead_letter_fires_its_event(opened: Callable[...,
     assert trial.engine.dead_letters.find() == []
 
 
-def test_a_person_is_told_which_guard_raised_and_pages_survive_it(opened: Callable[..., Trial]) -> None:
+def test_a_person_sees_which_guard_raised_and_pages_survive_it(opened: Callable[..., Trial]) -> None:
     machine = Machine(
         "bad",
         initial="waiting",

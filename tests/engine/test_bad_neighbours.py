@@ -68,7 +68,7 @@ def write(trial: Trial, *statements: Any) -> None:
 
 
 @pytest.mark.parametrize("how", WAYS_OUT)
-def test_a_schedule_that_raises_is_told_and_the_others_run(trial: Trial, how: str) -> None:
+def test_a_schedule_that_raises_is_reported_and_the_others_run(trial: Trial, how: str) -> None:
     def put(name: str, machine: str, data: dict[str, Any]) -> None:
         trial.engine.schedules.put(ScheduleSpec(name=name, machine=machine, cron="0 * * * *", data=data), actor=ANN)
 

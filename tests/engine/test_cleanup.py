@@ -214,7 +214,7 @@ def test_progress_of_handlers_that_ended_goes(trial: Trial) -> None:
 # -- in small steps
 
 
-def test_each_step_is_bounded_and_it_stops_when_it_is_told(trial: Trial) -> None:
+def test_each_step_is_bounded_and_it_stops_when_asked(trial: Trial) -> None:
     for n in range(7):
         enter(trial, str(n))
     trial.clock.advance(2 * DAY)

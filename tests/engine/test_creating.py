@@ -216,9 +216,7 @@ def test_another_priority_is_refused(trial: Trial, priority: int) -> None:
         ({"queue": "slow", "host": "h1"}, "slow@h1"),
     ],
 )
-def test_work_goes_to_the_machines_queue_unless_told_otherwise(
-    trial: Trial, options: dict[str, Any], queue: str
-) -> None:
+def test_work_goes_to_the_machines_queue_by_default(trial: Trial, options: dict[str, Any], queue: str) -> None:
     assert trial.get(trial.create("parcel", **options)).queue == queue
 
 

@@ -316,7 +316,7 @@ def test_a_worker_that_asked_the_other_side_itself_is_not_late(trial: Trial) -> 
     assert trial.engine.reviews.waiting() == []
 
 
-def test_not_sent_is_told_apart_from_unknown(trial: Trial) -> None:
+def test_not_sent_is_distinguished_from_unknown(trial: Trial) -> None:
     claim = claimed(trial)
     task = at_work(trial, claim)
     with pytest.raises(NotSent):

@@ -30,7 +30,7 @@ def everything(engine: Engine, after: Position = START) -> list[tuple[object, in
     return [(h.instance_id, h.seq) for h in engine.feed(after)]
 
 
-def test_what_happened_is_told_in_order_with_whose_it_is(engine: Engine) -> None:
+def test_events_are_sent_in_order_with_their_owner(engine: Engine) -> None:
     first = engine.create("parcel", workspace="red")
     second = engine.create("parcel")
     events = engine.feed(START)
@@ -42,7 +42,7 @@ def test_what_happened_is_told_in_order_with_whose_it_is(engine: Engine) -> None
     assert everything(engine, events[1].position) == []
 
 
-def test_only_the_workspaces_that_are_asked_for_are_told(engine: Engine) -> None:
+def test_only_events_of_the_asked_workspaces_are_sent(engine: Engine) -> None:
     red = engine.create("parcel", workspace="red")
     engine.create("parcel", workspace="blue")
     events = engine.read(lambda conn: feed.read(conn, START, workspaces={"red"}))

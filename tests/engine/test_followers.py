@@ -178,11 +178,11 @@ def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(tr
     done: list[str] = []
 
     def write(unit: Unit) -> None:
-        unit.after_commit.append(lambda: done.append("told"))
+        unit.after_commit.append(lambda: done.append("notified"))
         assert done == []
 
     trial.engine.write(write)
-    assert done == ["told"]
+    assert done == ["notified"]
 
     def refuse(unit: Unit) -> None:
         unit.after_commit.append(lambda: done.append("never"))
@@ -190,4 +190,4 @@ def test_what_comes_afterwards_comes_after_the_commit_and_not_after_a_refusal(tr
 
     with pytest.raises(Refused):
         trial.engine.write(refuse)
-    assert done == ["told"]
+    assert done == ["notified"]

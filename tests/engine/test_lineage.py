@@ -88,7 +88,7 @@ def test_the_parents_history_names_the_child(trial: Trial) -> None:
     assert row.payload == {"machine": "page", "key": "b", "child": str(child_of(trial, root).id)}
 
 
-def test_a_child_inherits_workspace_and_priority_unless_told_otherwise(trial: Trial) -> None:
+def test_a_child_inherits_workspace_and_priority_unless_given_its_own(trial: Trial) -> None:
     root = trial.create("site", workspace="theirs", priority=0)
     spawn(trial, Spawn("page", key="b"), Spawn("page", key="c", priority=3))
     children = trial.engine.children(root)

@@ -192,7 +192,7 @@ def test_messages_whose_processes_die_each_time_are_given_up_too(trial: Trial) -
     assert (found.status, found.last_error) == ("dead", "12 attempts ended without a word: their processes died")
 
 
-def test_a_failure_told_too_late_changes_nothing_for_whoever_has_it_now(trial: Trial) -> None:
+def test_a_failure_reported_too_late_changes_nothing_for_the_new_holder(trial: Trial) -> None:
     made = trial.engine.outbox.put("mail", "ann@example.org")
     [late] = take(trial)
     trial.clock.advance(LEASE)
@@ -204,7 +204,7 @@ def test_a_failure_told_too_late_changes_nothing_for_whoever_has_it_now(trial: T
     assert len(trial.engine.outbox.deliveries(made)) == 2, "both attempts are in the log"
 
 
-def test_that_it_arrived_counts_however_late_it_is_told(trial: Trial) -> None:
+def test_a_delivery_counts_however_late_it_is_reported(trial: Trial) -> None:
     made = trial.engine.outbox.put("mail", "ann@example.org")
     [late] = take(trial)
     trial.clock.advance(LEASE)
@@ -215,7 +215,7 @@ def test_that_it_arrived_counts_however_late_it_is_told(trial: Trial) -> None:
     assert not deliver(trial, late), "once"
 
 
-def test_an_attempt_that_is_told_twice_is_one_row_in_the_log(trial: Trial) -> None:
+def test_an_attempt_reported_twice_is_one_row_in_the_log(trial: Trial) -> None:
     made = trial.engine.outbox.put("mail", "ann@example.org")
     [message] = take(trial)
     attempt = uuid4()

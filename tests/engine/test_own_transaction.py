@@ -204,7 +204,7 @@ def test_others_write_as_soon_as_the_users_transaction_ends(trial: Trial, mine: 
     assert trial.engine.verify().instances == 2
 
 
-def test_a_worker_is_told_of_new_work_when_the_user_commits_and_not_when_not(postgres_url: str) -> None:
+def test_a_worker_is_notified_of_new_work_when_the_user_commits_and_only_then(postgres_url: str) -> None:
     heard: list[str] = []
     came = threading.Event()
 

@@ -248,7 +248,7 @@ def choosy(data: type[BaseModel] | None) -> Machine:
 
 
 @pytest.mark.parametrize(("item", "message"), [("coffee", "only tea"), ("bomb", "the validator itself breaks")])
-def test_a_run_that_is_refused_is_told_and_the_schedule_goes_on(store: Store, item: str, message: str) -> None:
+def test_a_refused_run_is_reported_and_the_schedule_goes_on(store: Store, item: str, message: str) -> None:
     clock = VirtualClock(MIDNIGHT)
     old = Engine(store, [choosy(None), PARCEL], clock=clock)
     old.schedules.put(spec("a", machine="choosy", data={"item": item}), actor=ANN)
@@ -264,7 +264,7 @@ def test_a_run_that_is_refused_is_told_and_the_schedule_goes_on(store: Store, it
     assert new.verify().problems == ()
 
 
-def test_a_machine_that_is_no_longer_there_is_told_too(store: Store) -> None:
+def test_a_removed_machine_is_reported_too(store: Store) -> None:
     clock = VirtualClock(MIDNIGHT)
     Engine(store, [choosy(None)], clock=clock).schedules.put(spec(machine="choosy"), actor=ANN)
     new = Engine(store, [PARCEL], clock=clock)

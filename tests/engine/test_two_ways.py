@@ -96,7 +96,7 @@ def test_guards_choose(store: Store, data: dict[str, Any], event: str) -> None:
     assert worked(store, Transition("open", "done", on="quick", guard=if_small), WORK, data=data) == event
 
 
-def test_where_no_guard_lets_it_pass_the_worker_is_told_why(store: Store) -> None:
+def test_where_no_guard_lets_it_pass_the_worker_gets_the_reason(store: Store) -> None:
     ways = [Transition("open", "done", on="one", guard=never), Transition("open", "done", on="two", guard=not_yet)]
     with trial_of(store, errand(*ways)) as trial:
         it = trial.create("errand")
@@ -155,7 +155,7 @@ def test_a_failure_whose_way_onward_is_refused_rests_where_failures_rest(store: 
     states = (DEAD, State("failed", FAILED))
     ways = (
         WORK,
-        Transition("open", "failed", on="told", by=USER),
+        Transition("open", "failed", on="report_failure", by=USER),
         Transition("open", "failed", on="fail", by=WORKER),
         Transition("failed", "dead", on="give_up", by=SYSTEM, guard=never),
         Transition("failed", "open", on="retry", by=(SYSTEM, USER)),

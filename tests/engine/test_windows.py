@@ -68,7 +68,7 @@ def uses(trial: Trial) -> dict[str, int]:
 # -- one window
 
 
-def test_so_many_uses_are_let_through_and_the_next_is_told_when_there_is_room(trial: Trial) -> None:
+def test_so_many_uses_are_allowed_and_the_next_gets_the_time_to_try_again(trial: Trial) -> None:
     pictures, began = shown(trial, 4), trial.clock.time
     assert [publish(trial, one) for one in pictures[:3]] == [None, None, None]
     trial.clock.advance(MINUTE)

@@ -28,7 +28,7 @@ def heard(events: list[dict[str, Any]]) -> list[tuple[str, int]]:
     return [(event["instance_id"], event["seq"]) for event in events]
 
 
-def test_what_happens_is_told_as_it_happens(served: tuple[Api, str]) -> None:
+def test_events_are_shown_as_they_happen(served: tuple[Api, str]) -> None:
     api, url = served
     with listening(url, api, query="?after=0-0") as ears:
         it = api.asked()
@@ -62,7 +62,7 @@ def test_without_a_position_it_begins_now(served: tuple[Api, str]) -> None:
         assert made
 
 
-def test_only_what_the_listener_may_see_is_told(served: tuple[Api, str]) -> None:
+def test_only_what_the_listener_may_see_is_sent(served: tuple[Api, str]) -> None:
     api, url = served
     with listening(url, api, "north-viewer", "?after=0-0") as ears:
         api.new()
@@ -70,7 +70,7 @@ def test_only_what_the_listener_may_see_is_told(served: tuple[Api, str]) -> None
         assert [i for i, _ in heard(ears.wait_for(1))] == [str(north)]
 
 
-def test_only_the_machine_and_the_instance_that_were_asked_for_are_told(served: tuple[Api, str]) -> None:
+def test_only_events_of_the_asked_machine_and_instance_are_sent(served: tuple[Api, str]) -> None:
     api, url = served
     api.new()
     wanted = api.new()
@@ -105,7 +105,7 @@ def test_what_another_process_does_is_heard_too(postgres_url: str) -> None:
             assert heard(ears.wait_for(1)) == [(str(it.id), 1)]
 
 
-def test_a_transaction_that_commits_late_is_told_late_and_not_missed(postgres_url: str) -> None:
+def test_a_transaction_that_commits_late_is_sent_late_and_not_missed(postgres_url: str) -> None:
     with open_store(postgres_url) as store, open_api(store) as api:
         inside, go_on = threading.Event(), threading.Event()
         slow: list[str] = []
@@ -129,7 +129,7 @@ def test_a_transaction_that_commits_late_is_told_late_and_not_missed(postgres_ur
             assert sorted(ids) == sorted([*slow, *quick])
 
 
-def test_a_thousand_happenings_from_eight_writers_are_all_told_once(served: tuple[Api, str]) -> None:
+def test_a_thousand_events_from_eight_writers_are_each_sent_once(served: tuple[Api, str]) -> None:
     api, url = served
     with listening(url, api, query="?after=0-0") as early, listening(url, api, query="?after=0-0") as late:
         made: list[str] = []

@@ -45,7 +45,7 @@ def test_a_sound_machine_has_no_problems() -> None:
     assert problems() == []
 
 
-def test_every_problem_is_told_at_once_and_in_the_message() -> None:
+def test_every_problem_is_listed_at_once_in_the_message() -> None:
     with pytest.raises(MachineError) as caught:
         Machine(
             "order",

@@ -155,7 +155,7 @@ def test_lookups() -> None:
         order.window("two")
 
 
-def test_title_and_queue_are_the_name_unless_told() -> None:
+def test_title_and_queue_are_the_name_by_default() -> None:
     plain = Machine(
         "big_order",
         initial="new",

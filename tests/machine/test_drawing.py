@@ -71,7 +71,7 @@ def test_json_has_one_row_for_each_pair() -> None:
     assert json.loads(json.dumps(drawn)) == drawn
 
 
-def test_json_is_version_one_unless_told() -> None:
+def test_json_is_version_one_by_default() -> None:
     assert as_json(order)["version"] == 1
 
 

@@ -50,7 +50,7 @@ def test_machines_by_name() -> None:
     assert registry["parcel"] is parcel
 
 
-def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownMachine, match="there is no machine 'letter'; there are: order, parcel"):
         Registry([declare("parcel"), declare("order")])["letter"]
     with pytest.raises(UnknownMachine, match="there is no machine 'letter'; there are: none"):

@@ -163,7 +163,7 @@ def test_what_only_widens_fits(old: Any, new: Any) -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), NARROWER, ids=[str(n) for n in range(len(NARROWER))])
-def test_what_narrows_is_told_with_its_place(old: Any, new: Any, problem: str) -> None:
+def test_what_narrows_is_reported_with_its_place(old: Any, new: Any, problem: str) -> None:
     assert problem in compare(old, new)
 
 

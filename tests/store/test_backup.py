@@ -474,7 +474,7 @@ def test_a_file_is_read_again_before_it_is_given_out(place: Place, tmp_path: Pat
     assert received[-1] == ("checking", made.rows, made.rows, False)
 
 
-def test_what_is_restored_can_be_told_from_the_file_alone(place: Place, tmp_path: Path) -> None:
+def test_what_is_restored_can_be_read_from_the_file_alone(place: Place, tmp_path: Path) -> None:
     old, file = place("sqlite"), tmp_path / "backup"
     filled(old)
     made = write(old, file)

@@ -62,7 +62,7 @@ def keys(engine: Engine) -> set[str | None]:
     return {row.key for row in engine.page().instances}
 
 
-def test_one_that_is_cancelled_in_the_queue_is_not_begun_and_the_others_are_told_the_truth(
+def test_a_call_cancelled_in_the_queue_does_not_start_and_the_others_get_their_results(
     engine: Engine, busy: Busy
 ) -> None:
     first, second, third = (create(engine, key) for key in "abc")
@@ -89,7 +89,7 @@ def test_a_cancelled_request_does_not_touch_those_beside_it(engine: Engine, busy
     assert keys(engine) == {"b", "c"}
 
 
-def test_one_that_was_begun_cannot_be_cancelled_and_is_told_its_result(engine: Engine) -> None:
+def test_a_call_that_has_started_cannot_be_cancelled_and_gets_its_result(engine: Engine) -> None:
     begun, gate = threading.Event(), threading.Event()
 
     def slow(_: Any) -> str:

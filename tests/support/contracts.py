@@ -96,7 +96,7 @@ class Contracts:
         return self.api.post(f"/workflows/ingest{query}", request, who)
 
     def taken(self, pages: Sequence[Sequence[str]], *, read: bool = True, **body: Any) -> UUID:
-        """A workflow whose file was taken in and, unless told otherwise, read as far as it goes by itself."""
+        """A workflow whose file was taken in and, unless asked otherwise, read as far as it goes by itself."""
         made = self.send(pdf(pages), query="?wait=0", **body)
         assert made.status_code == 202, made.text
         if read:

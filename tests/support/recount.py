@@ -49,7 +49,7 @@ def recount(conn: sa.Connection, registry: Registry) -> Recount:
     for instance_id, group in groupby(rows, key=lambda row: row.instance_id):
         life = list(group)
         machine = registry[life[0].machine]
-        for measure, state, total in tell(machine, life):
+        for measure, state, total in counted_rows(machine, life):
             key = (life[0].workspace, machine.name, measure, state)
             found[key] += 1
             totals[key] += total
@@ -96,7 +96,7 @@ def _rests(machine: Machine, entry: Any) -> bool:
     return entry.kind == "forced" or not tried_again
 
 
-def tell(machine: Machine, life: list[Any]) -> Iterator[tuple[str, str, int]]:
+def counted_rows(machine: Machine, life: list[Any]) -> Iterator[tuple[str, str, int]]:
     state = ""
     for row in life:
         there = row.from_state or state

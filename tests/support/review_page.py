@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 from uuid import UUID
+
+from selectolax.lexbor import LexborHTMLParser
 
 from tests.support.contracts import Contracts
 from tests.support.site import Site
 
 
-class Form(HTMLParser):
-    """The values of the form `review`, as they would be sent."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: dict[str, str] = {}
-        self.action: str | None = None
-        self._inside, self._area, self._select, self._option = False, "", "", False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in attrs}
-        if tag == "form" and found.get("id") == "review":
-            self._inside, self.action = True, found["action"]
-        if not self._inside:
-            return
-        if tag == "input" and (found.get("type") not in {"radio", "checkbox"} or "checked" in found):
-            self.values[found["name"]] = found.get("value", "")
-        elif tag == "textarea":
-            self._area, self.values[found["name"]] = found["name"], ""
-        elif tag == "select":
-            self._select, self.values[found["name"]] = found["name"], ""
-        elif tag == "option":
-            self._option = "selected" in found
-
-    def handle_data(self, data: str) -> None:
-        if self._area:
-            self.values[self._area] += data
-        elif self._select and self._option:
-            self.values[self._select] = data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "form":
-            self._inside = False
-        elif tag == "textarea":
-            self._area = ""
-        elif tag == "select":
-            self._select = ""
-        elif tag == "option":
-            self._option = False
+def form_of(text: str) -> tuple[str | None, dict[str, str]]:
+    """Where the form `review` is sent to, and its values; None and nothing where the page has none."""
+    form = LexborHTMLParser(text).css_first("form#review")
+    values: dict[str, str] = {}
+    for one in form.css("input, textarea, select") if form is not None else ():
+        given = one.attributes
+        name, kind = given["name"] or "", given.get("type")
+        if one.tag == "textarea":
+            values[name] = one.text()
+        elif one.tag == "select":
+            chosen = one.css_first("option[selected]")
+            values[name] = chosen.text() if chosen is not None else ""
+        elif kind not in {"radio", "checkbox"} or "checked" in given:
+            values[name] = given.get("value") or ""
+    return form.attributes["action"] if form is not None else None, values
 
 
 @dataclass
@@ -86,9 +63,7 @@ class Paper:
     @property
     def form(self) -> dict[str, str]:
         """What the page's form has in it now; empty where it has none."""
-        found = Form()
-        found.feed(self.text)
-        return found.values
+        return form_of(self.text)[1]
 
     def press(self, button: str, value: str, **entered: str) -> Any:
         """Fill in (`do__parties="accept"` is the field `do.parties`) and press a button; the page is what comes."""

@@ -98,7 +98,7 @@ def test_a_rule_about_all_machines_opens_one_alert(trial: Trial) -> None:
     assert (alert.machine, alert.value) == (None, 255)
 
 
-def test_it_is_told_again_every_four_hours_while_it_is_open(trial: Trial) -> None:
+def test_it_is_notified_again_every_four_hours_while_it_is_open(trial: Trial) -> None:
     late(trial)
     seen = [names(evaluate(trial, LAG))]
     trial.clock.advance(timedelta(hours=3, minutes=59))
@@ -169,7 +169,7 @@ def test_a_rule_with_for_opens_only_after_so_long(trial: Trial) -> None:
     assert [len(evaluate(trial, patient).opened) for _ in range(4)] == [0, 0, 0, 1], "it began anew"
 
 
-def test_somebody_who_acknowledges_it_is_not_told_again(trial: Trial) -> None:
+def test_somebody_who_acknowledges_it_is_not_notified_again(trial: Trial) -> None:
     late(trial)
     [alert] = evaluate(trial, LAG).opened
     taken = trial.engine.write(lambda unit: alerts.acknowledge(unit, alert.id, ANN))

@@ -88,7 +88,7 @@ def failing() -> None:
 
 
 @pytest.mark.parametrize("format", ["json", "console"])
-def test_an_error_is_told_with_its_place_and_cause_and_without_variables(said: io.StringIO, format: str) -> None:
+def test_an_error_is_logged_with_its_place_and_cause_and_without_variables(said: io.StringIO, format: str) -> None:
     logs.configure(format, "info", stream=said)
     try:
         failing()
@@ -144,7 +144,7 @@ def test_secrets_are_hidden_wherever_they_stand(said: io.StringIO) -> None:
     assert text.count(secrets.HIDDEN) == 4
 
 
-def test_other_values_are_told_as_text(said: io.StringIO) -> None:
+def test_other_values_are_shown_as_text(said: io.StringIO) -> None:
     logs.configure("json", "info", stream=said)
     log.info("x", extra={"when": datetime(2026, 1, 5, tzinfo=UTC), "n": 3, "ok": True, "none": None})
     [event] = events(said)

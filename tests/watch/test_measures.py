@@ -186,7 +186,7 @@ def test_what_is_older_than_the_window_does_not_count(trial: Trial) -> None:
     assert overview(trial, window=timedelta(hours=24))["parcel"].throughput == 1
 
 
-def test_only_the_workspaces_that_are_asked_for_are_told(store: Store) -> None:
+def test_only_events_of_the_asked_workspaces_are_sent(store: Store) -> None:
     with Trial([STUBBORN], store=store) as trial:
         for workspace in ("red", "red", "blue"):
             trial.create("job", workspace=workspace)

@@ -64,7 +64,7 @@ def test_it_says_what_the_measures_say(trial: Trial) -> None:
     assert value(found, "interlock_alerts_open") == 1
 
 
-def test_reviews_are_told_with_the_age_of_the_oldest(trial: Trial) -> None:
+def test_reviews_are_reported_with_the_age_of_the_oldest(trial: Trial) -> None:
     trial.create("parcel", {"content": "a whole piano"})
     do(trial, Go("labelling"))
     do(trial, Go("customs"))

@@ -89,7 +89,7 @@ def test_what_is_not_ones_own_cannot_be_removed(engine: Engine, name: str) -> No
         engine.write(lambda unit: rules.remove(unit, name, ANN))
 
 
-def test_a_wrong_metric_is_told_with_the_right_ones(engine: Engine) -> None:
+def test_a_wrong_metric_is_refused_with_the_right_ones(engine: Engine) -> None:
     with pytest.raises(InvalidData) as refusal:
         put(engine, {"name": "x", "metric": "happiness", "threshold": 1})
     assert "happiness" in str(refusal.value)

@@ -122,7 +122,7 @@ def move(task: Task[Any], value: Any) -> None:
 
 
 @pytest.mark.parametrize("write", [save, move])
-def test_data_too_big_is_told_to_the_handler_that_writes_it(
+def test_data_too_big_raises_in_the_handler_that_writes_it(
     live_engine: Opener, write: Callable[[Task[Any], Any], None]
 ) -> None:
     def work(task: Task[Any]) -> Go:

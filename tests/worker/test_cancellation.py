@@ -43,7 +43,7 @@ def take_away(live: LiveEngine, it: UUID) -> None:
 
 
 class Patient:
-    """A handler that works until it is told to stop."""
+    """A handler that works until it is asked to stop."""
 
     def __init__(self) -> None:
         self.begun, self.ended = threading.Event(), threading.Event()

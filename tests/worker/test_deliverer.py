@@ -53,7 +53,7 @@ def statuses(engine: Engine) -> list[str]:
     return [message.status for message in engine.outbox.page(limit=500).messages]
 
 
-def told_of(engine: Engine, message_id: UUID, attempts: int) -> bool:
+def has_attempts(engine: Engine, message_id: UUID, attempts: int) -> bool:
     """Whether so many attempts are written down."""
     return len(engine.outbox.deliveries(message_id)) == attempts
 
@@ -119,7 +119,7 @@ def test_what_failed_is_tried_again_when_its_time_has_come(store: Store, deliver
     made = engine.outbox.put("mail", "ann@example.org")
     loop = deliverer(engine, {"mail": Noted(at_the_third)})
     for number in (1, 2):
-        eventually(partial(told_of, engine, made, number))
+        eventually(partial(has_attempts, engine, made, number))
         clock.advance(timedelta(hours=1))
         loop.wake()
     eventually(is_all(engine, "delivered"))

@@ -88,7 +88,7 @@ def test_a_loop_ends_when_its_store_is_closed() -> None:
     assert loop.begun == 1
 
 
-def test_a_loop_in_trouble_stops_at_once_when_it_is_told() -> None:
+def test_a_loop_in_trouble_stops_at_once_when_asked() -> None:
     loop = Beads(*[StoreGone("away")] * 100)
     loop.start()
     eventually(lambda: loop.troubles >= 5)

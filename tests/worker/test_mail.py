@@ -188,7 +188,7 @@ def test_a_server_that_does_not_encrypt_gets_nothing(host: MailHost) -> None:
     assert host.box.envelopes == []
 
 
-def test_a_wrong_password_is_trouble_of_the_connection_and_is_told_without_the_password() -> None:
+def test_a_wrong_password_is_a_connection_error_that_does_not_show_it() -> None:
     with MailHost(tls="starttls", wants_login=True) as host:
         channel = mail(
             host.port, security="starttls", context=trusting_context(), username="interlock", password="wrong one"

@@ -77,7 +77,7 @@ def test_the_scheduler_hears_of_a_schedule_that_is_new(engines: Opener, running:
 
 
 def _deaf_to_time(loop: L) -> L:
-    """It looks again only when it is told to."""
+    """It looks again only when it is asked to."""
     loop.pause = 600
     return loop
 

@@ -236,13 +236,13 @@ def test_what_was_certainly_not_sent_is_sent_again_and_what_arrived_is_not(live_
 
 
 def test_a_bounded_handler_runs_in_another_process(live_engine: Opener) -> None:
-    live = live_engine(errand(todo=Work(tell_process, MINUTE, memory_mb=512)))
+    live = live_engine(errand(todo=Work(report_process, MINUTE, memory_mb=512)))
     it = live.create()
     live.start_worker()
     assert live.reaches(it, "done").data["process"] != os.getpid()
 
 
-def tell_process(task: Task[Any]) -> Go:
+def report_process(task: Task[Any]) -> Go:
     return Go("done", {"process": os.getpid()})
 
 

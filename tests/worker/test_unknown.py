@@ -65,7 +65,7 @@ def test_an_unknown_state_is_refused(live_engine: Opener) -> None:
     assert live.get(it).state == "todo"
 
 
-def test_a_handler_that_moves_to_an_unknown_state_is_told_where_it_may_go(live_engine: Opener) -> None:
+def test_a_handler_that_moves_to_an_unknown_state_gets_the_possible_states(live_engine: Opener) -> None:
     box: list[BaseException] = []
 
     def work(task: Task[Any]) -> Go:

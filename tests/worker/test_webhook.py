@@ -345,7 +345,7 @@ def test_an_endpoint_that_cannot_be_is_refused_at_once(endpoint: Endpoint, expec
 # -- all together
 
 
-def told_of(engine: Engine, message_id: UUID, attempts: int) -> bool:
+def has_attempts(engine: Engine, message_id: UUID, attempts: int) -> bool:
     """Whether so many attempts are written down."""
     return len(engine.outbox.deliveries(message_id)) == attempts
 
@@ -361,7 +361,7 @@ def test_a_receiver_in_trouble_gets_the_message_when_it_is_well_again(store: Sto
             eventually(lambda: engine.outbox.get(made).last_error)
             assert engine.outbox.get(made).due_at == clock.now() + 600 * SECOND
             for attempts in (1, 2):
-                eventually(partial(told_of, engine, made, attempts))
+                eventually(partial(has_attempts, engine, made, attempts))
                 clock.advance(timedelta(minutes=10))
                 loop.wake()
             eventually(lambda: engine.outbox.get(made).status == "delivered")

@@ -73,7 +73,7 @@ def test_a_field_has_its_value_its_evidence_and_how_sure_it_is(contracts: Contra
     assert "reviewTaskId" not in body
 
 
-def test_whoever_is_named_is_told_when_one_waits_for_a_review(both: Contracts) -> None:
+def test_named_people_are_notified_when_one_waits_for_a_review(both: Contracts) -> None:
     both.engine.core.settings["contracts"] = ContractSettings(notify=["mail:ann@example.org"], blind_share=0.0)
     query = sa.select(outbox.c.channel, outbox.c.recipient, outbox.c.subject, outbox.c.instance_id)
     both.taken(CLEAR, filename="sure.pdf")

@@ -59,7 +59,7 @@ def test_files_are_processed_to_their_end_where_nobody_else_works(folder: Path) 
     assert "agreement_date: ____________" in blank
 
 
-def test_one_that_is_rejected_is_told_in_one_line_and_by_the_exit_code(folder: Path) -> None:
+def test_a_rejected_one_is_one_line_and_an_exit_code(folder: Path) -> None:
     done = contracts(folder, "process", "first.pdf", "locked.pdf", "--wait")
     assert done.code == 1
     assert done.err == (
@@ -141,7 +141,7 @@ def test_an_amendment_is_compared_with_its_base_on_whichever_side_it_stands(fold
     assert "replaced" in contracts(folder, "compare", "first.pdf", "amendment-1.pdf").out
 
 
-def test_what_is_no_file_and_no_workflow_is_told(folder: Path) -> None:
+def test_neither_file_nor_workflow_is_an_error(folder: Path) -> None:
     done = contracts(folder, "compare", "first.pdf", "seconds.pdf")
     assert (done.code, done.err) == (1, "error: seconds.pdf is neither an existing file nor a workflow's id\n")
     done = contracts(folder, "compare", "first.pdf", "01a1dfcb-1861-7310-9a8d-23fbf3cea2cb")
@@ -197,7 +197,7 @@ def test_an_evaluation_as_json_of_only_so_many(labelled: Path) -> None:
     assert {"precision", "coverage", "threshold"} <= set(report["thresholds"][0])
 
 
-def test_labels_that_are_none_and_a_folder_that_is_not_there_are_told(folder: Path) -> None:
+def test_invalid_labels_and_a_missing_folder_are_reported(folder: Path) -> None:
     (folder / "labels.csv").write_text("a,b\n1,2\n")
     done = contracts(folder, "evaluate", "--pdfs", ".", "--labels", "labels.csv")
     assert (done.code, "has no column Filename" in done.err) == (1, True)

@@ -23,7 +23,7 @@ def erased(contracts: Contracts) -> UUID:
     return it
 
 
-def test_what_is_left_is_told(contracts: Contracts, erased: UUID) -> None:
+def test_what_is_left_is_reported(contracts: Contracts, erased: UUID) -> None:
     body = contracts.look(erased)
     assert NOTE in body.pop("erased")
     assert set(body) == {"workflowId", "state", "seq", "createdAt", "updatedAt"}

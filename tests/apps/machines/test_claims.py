@@ -44,7 +44,7 @@ class Board(Trial):
         wish = steps.ClaimRequest(run_id or f"{agent.name}-{uuid4()}", data["board"], data["job_id"])
         return self.engine.write(lambda unit: steps.claim(unit, "default", wish, agent)).id
 
-    def tell(self, it: UUID, agent: Actor, status: str | None = None, **body: Any) -> str:
+    def report(self, it: UUID, agent: Actor, status: str | None = None, **body: Any) -> str:
         name = str(self.get(it).key)
         return self.engine.write(lambda unit: steps.report(unit, "default", name, agent, status=status, **body)).state
 
@@ -139,7 +139,7 @@ def test_of_many_agents_who_claim_a_job_at_once_one_applies(board: Board) -> Non
 def test_a_job_that_is_not_open_is_not_claimed_and_leaves_neither_a_run_nor_a_lease(board: Board, status: str) -> None:
     it = board.post()
     if status == "applied":
-        board.tell(board.apply(it, ROBOT), ROBOT, "success")
+        board.report(board.apply(it, ROBOT), ROBOT, "success")
     else:
         board.engine.fire(it, {"expired": "expire", "rejected": "reject"}[status], actor=ANN)
     before = board.engine.verify().instances
@@ -172,7 +172,7 @@ def test_a_run_that_is_over_does_not_claim_again_under_its_name(board: Board, en
         board.advance(TTL)
         board.sweep()
     else:
-        board.tell(made, ROBOT, end)
+        board.report(made, ROBOT, end)
     with pytest.raises((steps.Conflict, steps.NotClaimable)):
         board.apply(it, ROBOT, name)
     assert board.state(made) == end
@@ -185,7 +185,7 @@ def test_a_claimed_job_is_not_claimed_again_while_its_agent_is_at_it(board: Boar
     made = board.apply(it, ROBOT)
     for _ in range(renewed):
         board.advance(seconds=299)
-        board.tell(made, ROBOT)
+        board.report(made, ROBOT)
     board.advance(seconds=299)
     board.sweep()
     with pytest.raises(steps.Conflict, match="already has an active application"):
@@ -197,7 +197,7 @@ def test_success_ends_the_job_and_failure_frees_it(board: Board) -> None:
     first, second = board.post(), board.post()
     for it, status in ((first, "success"), (second, "failed")):
         made = board.apply(it, ROBOT)
-        assert board.tell(made, ROBOT, status, error="the form timed out") == status
+        assert board.report(made, ROBOT, status, error="the form timed out") == status
         assert board.holder(it) is None
     assert (board.state(first), board.state(second)) == ("applied", "discovered")
     board.apply(second, OTHER)
@@ -213,7 +213,7 @@ def test_a_failure_beside_another_active_run_leaves_the_job_claimed(board: Board
         creating.create(unit, run, data, OTHER, key=data["run_id"], parent=unit.lock(it), by_application=True)
 
     board.engine.write(another)
-    board.tell(made, ROBOT, "failed")
+    board.report(made, ROBOT, "failed")
     assert (board.state(it), board.holder(it)) == ("queued", None)
 
 
@@ -235,7 +235,7 @@ def test_a_claim_that_comes_before_the_sweeper_expires_the_old_run_itself(board:
     assert board.data(it)["run_id"] == board.get(made).key == board.holder(it)
     for status in ("submitted", "success", "failed", None):
         with pytest.raises(steps.Conflict):
-            board.tell(lost, ROBOT, status, artifacts={"notes": "late"})
+            board.report(lost, ROBOT, status, artifacts={"notes": "late"})
     assert "notes" not in board.data(lost)["artifacts"]
     assert board.state(made) == "pending"
 
@@ -246,7 +246,7 @@ def test_a_claim_that_comes_before_the_sweeper_expires_the_old_run_itself(board:
 def test_a_run_that_submitted_and_vanished_blocks_its_job_until_somebody_verifies_it(board: Board) -> None:
     it = board.post()
     vanished = board.apply(it, ROBOT)
-    board.tell(vanished, ROBOT, "submitted")
+    board.report(vanished, ROBOT, "submitted")
     for _ in range(3):
         board.advance(days=1)
         board.sweep()
@@ -258,7 +258,7 @@ def test_a_run_that_submitted_and_vanished_blocks_its_job_until_somebody_verifie
     assert board.engine.explain(vanished).waits_for == "person"
     for status in ("success", "failed", None):
         with pytest.raises(steps.Conflict):
-            board.tell(vanished, ROBOT, status)
+            board.report(vanished, ROBOT, status)
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_run_that_submitted_and_vanished_blocks_its_job_until_somebody_verifie
 def test_a_person_says_how_such_a_run_ended(board: Board, decision: str, end: str, then: str) -> None:
     it = board.post()
     vanished = board.apply(it, ROBOT)
-    board.tell(vanished, ROBOT, "submitted", artifacts={"answers": {"yoe": "5"}})
+    board.report(vanished, ROBOT, "submitted", artifacts={"answers": {"yoe": "5"}})
     board.advance(TTL)
     board.sweep()
     (question,) = board.questions(vanished)
@@ -283,7 +283,7 @@ def test_a_person_may_decide_at_the_job_as_well(board: Board) -> None:
     for event, end in (("apply", "success"), ("release", "failed")):
         it = board.post()
         vanished = board.apply(it, ROBOT)
-        board.tell(vanished, ROBOT, "submitted")
+        board.report(vanished, ROBOT, "submitted")
         board.advance(TTL)
         board.sweep()
         board.engine.fire(it, event, actor=ANN)
@@ -296,17 +296,17 @@ def test_a_job_that_a_person_puts_aside_takes_its_run_along(board: Board, event:
     it = board.post()
     made = board.apply(it, ROBOT)
     if submitted:
-        board.tell(made, ROBOT, "submitted")
+        board.report(made, ROBOT, "submitted")
     board.engine.fire(it, event, actor=ANN, reason="it is a hoax")
     assert board.state(made) == ("submitted" if submitted else "lost")
     assert len(board.questions(made)) == submitted
     with pytest.raises(steps.Conflict):
-        board.tell(made, ROBOT, "success")
+        board.report(made, ROBOT, "success")
 
 
 def test_a_submission_without_an_end_is_reminded_of_after_an_hour(board: Board) -> None:
     it = board.apply(board.post(), ROBOT)
-    board.tell(it, ROBOT, "submitted")
+    board.report(it, ROBOT, "submitted")
     board.advance(minutes=60)
     assert [row.kind for row in board.engine.history(it)] == ["created", "moved", "reminded"]
     assert board.state(it) == "submitted"
@@ -321,7 +321,7 @@ def test_only_the_agent_of_a_run_reports_for_it(board: Board, status: str | None
     made = board.apply(board.post(), ROBOT)
     before = board.get(made)
     with pytest.raises(steps.Conflict, match="no other agent reports for it"):
-        board.tell(made, OTHER, status)
+        board.report(made, OTHER, status)
     assert board.get(made) == before
 
 
@@ -344,12 +344,12 @@ def test_an_event_alone_claims_nothing(board: Board) -> None:
 
 def test_the_same_end_again_changes_nothing_and_another_is_refused(board: Board) -> None:
     made = board.apply(board.post(), ROBOT)
-    board.tell(made, ROBOT, "success", artifacts={"notes": "sent"})
+    board.report(made, ROBOT, "success", artifacts={"notes": "sent"})
     before = board.get(made)
-    assert board.tell(made, ROBOT, "success", artifacts={"notes": "again"}) == "success"
+    assert board.report(made, ROBOT, "success", artifacts={"notes": "again"}) == "success"
     for status in ("failed", "submitted", "pending", None):
         with pytest.raises(steps.Conflict):
-            board.tell(made, ROBOT, status)
+            board.report(made, ROBOT, status)
     assert board.get(made) == before
 
 
@@ -358,9 +358,9 @@ def test_the_same_end_again_changes_nothing_and_another_is_refused(board: Board)
 
 def test_artifacts_are_added_deeply_and_history_keeps_each_patch(board: Board) -> None:
     made = board.apply(board.post(), ROBOT)
-    board.tell(made, ROBOT, artifacts={"resume_url": "s3://v2", "answers": {"yoe": "5", "deep": {"a": 1}}})
-    board.tell(made, ROBOT, "submitted", artifacts={"answers": {"deep": {"b": 2}}, "notes": None})
-    board.tell(made, ROBOT, "success", artifacts={"answers": {"yoe": "6"}, "else": [1]})
+    board.report(made, ROBOT, artifacts={"resume_url": "s3://v2", "answers": {"yoe": "5", "deep": {"a": 1}}})
+    board.report(made, ROBOT, "submitted", artifacts={"answers": {"deep": {"b": 2}}, "notes": None})
+    board.report(made, ROBOT, "success", artifacts={"answers": {"yoe": "6"}, "else": [1]})
     assert board.data(made)["artifacts"] == {
         "resume_url": "s3://v2",
         "answers": {"yoe": "6", "deep": {"a": 1, "b": 2}},
@@ -373,15 +373,15 @@ def test_artifacts_are_added_deeply_and_history_keeps_each_patch(board: Board) -
 
 def test_a_patch_that_would_take_earlier_fields_away_is_refused(board: Board) -> None:
     made = board.apply(board.post(), ROBOT)
-    board.tell(made, ROBOT, artifacts={"extra": {"a": 1}})
+    board.report(made, ROBOT, artifacts={"extra": {"a": 1}})
     with pytest.raises(InvalidData, match=r"artifacts\.extra is an object already"):
-        board.tell(made, ROBOT, artifacts={"extra": "gone"})
+        board.report(made, ROBOT, artifacts={"extra": "gone"})
     assert board.data(made)["artifacts"] == {"extra": {"a": 1}}
 
 
 def test_patches_at_once_lose_nothing(board: Board) -> None:
     made = board.apply(board.post(), ROBOT)
-    together(AGENTS, lambda n: [board.tell(made, ROBOT, artifacts={"answers": {f"q{n}-{i}": i}}) for i in range(10)])
+    together(AGENTS, lambda n: [board.report(made, ROBOT, artifacts={"answers": {f"q{n}-{i}": i}}) for i in range(10)])
     assert len(board.data(made)["artifacts"]["answers"]) == 10 * AGENTS
     assert board.engine.verify(made).problems == ()
 
@@ -408,7 +408,7 @@ def test_clean_up_touches_nothing_that_is_decided_and_a_person_may_correct_anyth
     if way:
         made = board.apply(it, ROBOT)
     if "apply" in way:
-        board.tell(made, ROBOT, "success")
+        board.report(made, ROBOT, "success")
     if event == "reject" or way == ("claim", "apply"):
         with pytest.raises(Refused):
             board.engine.fire(it, event, actor=CLOCK)

@@ -95,7 +95,7 @@ def test_of_many_reviewers_who_decide_at_once_one_does(trial: ScriptedTrial) -> 
     assert trial.engine.verify(it).problems == ()
 
 
-def test_who_decides_by_an_old_look_is_told_to_look_again(trial: ScriptedTrial) -> None:
+def test_a_decision_on_an_old_version_is_refused(trial: ScriptedTrial) -> None:
     """Trap B2: compare, then set."""
     it, review = asked(trial)
     seen = trial.get(it).seq

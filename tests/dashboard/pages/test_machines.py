@@ -35,7 +35,7 @@ def page(site: Site, who: str = "owner", query: str = "") -> str:
 
 
 def nodes(text: str) -> dict[str, str]:
-    """What a screen reader is told of each state of the diagram."""
+    """What a screen reader says of each state of the diagram."""
     return {
         name: html.unescape(label)
         for name, label in re.findall(r'data-key="n-([^"]*)"[^>]*? aria-label="([^"]*)"', text)

@@ -33,7 +33,7 @@ def test_a_schedule_is_made_paused_run_and_removed(site: Site) -> None:
     assert "No schedules" in site.send("/ui/schedules", f"{base}/remove").text
 
 
-def test_a_wrong_schedule_is_told(site: Site) -> None:
+def test_a_wrong_schedule_is_refused(site: Site) -> None:
     for wrong in ({"cron": "never"}, {"zone": "Mars/Olympus"}, {"data": "{"}, {"data": "[]"}):
         fields = {"name": "x", "machine": "order", "cron": "* * * * *", "zone": "UTC", "data": "{}", **wrong}
         refused = site.send("/ui/schedules", "/ui/schedules/new", fields)

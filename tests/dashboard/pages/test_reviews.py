@@ -57,7 +57,7 @@ def test_a_decision_moves_the_instance_and_the_next_is_shown(site: Site) -> None
     assert open_review(site, two.id) in after.text
 
 
-def test_a_decision_that_is_none_of_its_own_is_told_and_nothing_moves(site: Site) -> None:
+def test_an_unknown_decision_is_refused_and_nothing_moves(site: Site) -> None:
     it = site.api.asked()
     refused = decide(site, open_review(site, it.id), "perhaps")
     assert (refused.status_code, "perhaps" in refused.text) == (422, True)
@@ -255,7 +255,7 @@ def test_an_empty_inbox_says_what_would_fill_it(site: Site) -> None:
     assert "No open reviews." in site.get("/ui/reviews").text
 
 
-def test_a_review_that_is_none_is_told(site: Site) -> None:
+def test_an_unknown_review_is_reported(site: Site) -> None:
     assert site.get("/ui/reviews?review=nonsense").status_code == 422
     assert site.get("/ui/reviews?review=0198b5d2-7c1e-7a3b-9f3e-0c5d2a6b1e4f").status_code == 404
 

@@ -34,7 +34,7 @@ def profile(examples: int, *, soak: int) -> settings:
     )
 
 
-def tell_stories(databases: Databases, chosen: settings) -> None:
+def run_stories(databases: Databases, chosen: settings) -> None:
     """Lead engine and model through as many stories; AssertionError tells the shortest in which they part."""
 
     class Stories(Conformance):

@@ -1,7 +1,7 @@
 """The engine as a few lists of dictionaries: what must come of each call, in the plainest words, to hold the engine to.
 
 There is no SQL here, no batch, no lock and no cache. A refusal is `No`, with the name of the engine's error, and undoes
-the whole call. Where the engine is free to choose (which of two equally old instances a claim takes), the model is told
+the whole call. Where the engine is free to choose (which of two equally old instances a claim takes), the model gets
 the choice and says whether it was allowed.
 """
 

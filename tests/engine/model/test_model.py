@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.model.databases import on_postgres, on_sqlite, profile, tell_stories
+from tests.engine.model.databases import on_postgres, on_sqlite, profile, run_stories
 from tests.support.servers import Postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.longer]
 
 
 def test_the_engine_agrees_with_the_model_on_sqlite(sqlite_template: Path, tmp_path: Path) -> None:
-    tell_stories(on_sqlite(sqlite_template, tmp_path), profile(8, soak=1500))
+    run_stories(on_sqlite(sqlite_template, tmp_path), profile(8, soak=1500))
 
 
 @pytest.mark.usefixtures("databases")
 def test_the_engine_agrees_with_the_model_on_postgresql(postgres: Postgres) -> None:
-    tell_stories(on_postgres(postgres), profile(3, soak=300))
+    run_stories(on_postgres(postgres), profile(3, soak=300))

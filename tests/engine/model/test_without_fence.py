@@ -11,7 +11,7 @@ from hypothesis import Phase, settings
 
 from interlock.engine import Claim, Instance, claiming
 from interlock.engine.unit import Unit
-from tests.engine.model.databases import on_sqlite, profile, tell_stories
+from tests.engine.model.databases import on_sqlite, profile, run_stories
 
 Check = Callable[[Unit, Claim], Instance | None]
 A_LATE_WRITE = r"the model (\[.*False|Fenced)|review differ"
@@ -38,7 +38,7 @@ def test_the_model_finds_that_a_late_result_counts_when_a_claim_is_known(
         monkeypatch.setattr(module, "claimed", weaker)
     no_shrinking = settings(profile(200, soak=200), phases=[Phase.generate], report_multiple_bugs=False)
     with pytest.raises(AssertionError, match=A_LATE_WRITE):
-        tell_stories(on_sqlite(sqlite_template, tmp_path), no_shrinking)
+        run_stories(on_sqlite(sqlite_template, tmp_path), no_shrinking)
 
 
 def _has(module: object, function: object) -> bool:

@@ -240,7 +240,7 @@ def test_a_reason_is_needed_and_must_not_have_the_value_in_it(trial: Trial, reas
         list(Erasing(trial.engine, CHIEF, reason).every(ANN))
 
 
-def test_where_it_still_is_is_told(trial: Trial, tmp_path: Path) -> None:
+def test_where_it_still_is_is_reported(trial: Trial, tmp_path: Path) -> None:
     it = anns(trial)
     trial.engine.keep_artifact(it, "by", b"", media_type="text/plain", actor=Actor(OWNER, ANN))
     trial.write(lambda unit: unit.insert(s.person, name="ann", email=ANN, created_at=unit.now))

@@ -475,7 +475,7 @@ def test_a_worker_does_it_by_itself(trial: Trial, tmp_path: Path) -> None:
     assert "keeper" in [loop.name for loop in working(trial.engine, settings)]
 
 
-def test_a_run_that_is_told_to_stop_stops_after_a_batch(trial: Trial, policy: Policy) -> None:
+def test_a_run_that_is_asked_to_stop_stops_after_a_batch(trial: Trial, policy: Policy) -> None:
     trial.engine.create_many("page", [{} for _ in range(250)])
     for claim in trial.claim(250):
         trial.finish(claim, Go("read"))

@@ -181,7 +181,7 @@ def test_only_one_workspace_if_it_is_named(old: Process, store: Store, clock: Vi
     assert (new.engine.get(here).version, new.engine.get(there).version) == (1, 2)
 
 
-def test_the_past_before_and_after_is_told_as_it_was(old: Process, store: Store, clock: VirtualClock) -> None:
+def test_the_past_before_and_after_is_shown_as_it_was(old: Process, store: Store, clock: VirtualClock) -> None:
     it = old.create()
     old.work()
     before = clock.time
@@ -317,7 +317,7 @@ def test_whoever_only_plans_needs_no_version_in_the_database(old: Process, store
 # -- data
 
 
-def test_data_that_does_not_fit_is_told_with_examples_and_stays(
+def test_data_that_does_not_fit_is_reported_with_examples_and_stays(
     old: Process, store: Store, clock: VirtualClock
 ) -> None:
     made = old.engine.create_many("job", [{"name": f"n{n}"} for n in range(5)])

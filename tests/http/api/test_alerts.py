@@ -163,7 +163,7 @@ def test_an_alert_says_what_is_wrong_since_when_and_closes_by_itself(both: Api) 
     assert opened_id not in api.get("/api/alerts?status=open").text
 
 
-def test_what_is_acknowledged_is_not_told_again_and_the_first_name_stays(api: Api) -> None:
+def test_an_acknowledged_alert_is_not_notified_again_and_the_first_name_stays(api: Api) -> None:
     path = f"/api/alerts/{late(api)}/acknowledge"
     first = api.post(path, who="member").json()
     assert (first["acknowledged_by"], first["acknowledged_at"] is not None) == ("user:member/t", True)

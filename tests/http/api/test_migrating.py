@@ -69,7 +69,7 @@ def test_a_plan_says_what_would_become_of_them_and_changes_nothing(api: Api) -> 
     assert len(old_ones(api)) == 5
 
 
-def test_what_has_no_place_to_go_is_told_with_examples(api: Api) -> None:
+def test_states_without_a_target_are_reported_with_examples(api: Api) -> None:
     body = api.get(f"{PLACE}?map=weighing=asked").json()
     assert moved(body) == 3
     [refused] = body["refused"]

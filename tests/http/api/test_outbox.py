@@ -60,7 +60,7 @@ def test_a_message_says_what_goes_where_and_how_far_it_is(both: Api) -> None:
     assert both.get("/api/outbox").json()["messages"] == [body]
 
 
-def test_every_attempt_is_told_in_order_with_its_answer(both: Api) -> None:
+def test_every_attempt_is_listed_in_order_with_its_answer(both: Api) -> None:
     made = send(both)
     attempt(both, "421 try later")
     waiting = both.get(f"/api/outbox/{made}").json()
@@ -145,7 +145,7 @@ def test_messages_of_another_workspace_are_mended_by_its_members_and_by_operator
     assert api.post(f"/api/outbox/{second}/retry", who="member").status_code == 200
 
 
-def test_a_channel_that_is_not_configured_is_told_with_how_many_wait_and_the_remedy(api: Api) -> None:
+def test_a_channel_that_is_not_configured_is_reported_with_waiting_messages_and_the_remedy(api: Api) -> None:
     send(api)
     send(api)
     send(api, "shop", channel="webhook", workspace="north")
@@ -166,7 +166,7 @@ def mailing(sqlite_url: str) -> Iterator[Api]:
         yield made
 
 
-def test_a_channel_that_is_configured_is_not_told(mailing: Api) -> None:
+def test_a_configured_channel_is_not_reported(mailing: Api) -> None:
     send(mailing)
     send(mailing, "shop", channel="webhook")
     assert [s["channel"] for s in mailing.get("/api/outbox").json()["not_configured"]] == ["webhook"]

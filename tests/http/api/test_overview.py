@@ -174,7 +174,7 @@ def test_workers_say_who_lives_and_what_they_take(api: Api) -> None:
     assert look(api)[1]["workers_alive"] == 1
 
 
-def test_leases_are_told_with_their_holder_while_they_last(api: Api) -> None:
+def test_leases_are_listed_with_their_holder_while_they_last(api: Api) -> None:
     it = api.asked(workspace="north").id
     api.engine.leases.take("printer", "ann", timedelta(minutes=5))
     api.engine.leases.take("sandbox", "loan", timedelta(minutes=1), instance_id=it)

@@ -126,7 +126,7 @@ def test_run_starts_one_now_beside_the_calendar(both: Api) -> None:
     assert created["actor"] == "user:member/t"
 
 
-def test_what_the_clock_started_is_told_with_the_next_moment(api: Api) -> None:
+def test_what_the_clock_started_is_listed_with_its_next_time(api: Api) -> None:
     put(api)
     api.clock.set(int(datetime(2026, 1, 6, 1, 30, 1, tzinfo=UTC).timestamp()) * 1_000_000)
     api.engine.schedules.due()

@@ -28,8 +28,8 @@ application = Application(
     machines_by_settings="interlock.apps.jobs.application:machines_of",
     handlers=[
         "interlock.apps.jobs.claims.followers",
-        "interlock.apps.jobs.autoapply.claiming",
-        "interlock.apps.jobs.autoapply.by_hand",
+        "interlock.apps.jobs.autoapply.review.verdicts",
+        "interlock.apps.jobs.autoapply.review.by_hand",
         "interlock.apps.jobs.autoapply.followers",
     ],
     duties=[Duty("claims", timedelta(seconds=2), "interlock.apps.jobs.claims.followers:sweep")],

@@ -189,7 +189,7 @@ fields:
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_told_otherwise(
+def test_a_vertical_with_too_few_known_answers_goes_to_a_person_unless_configured_otherwise(
     contracts: Contracts, tmp_path: Path, asked: bool
 ) -> None:
     (tmp_path / "letter.yaml").write_text(LETTER, "utf-8")

@@ -111,7 +111,7 @@ def test_an_amendment_of_thirteen_sections_is_read_whole() -> None:
     assert "through and including March 31, 2004" in term.new_text
 
 
-def test_a_file_with_two_amendments_and_a_second_agreement_is_told_apart() -> None:
+def test_two_amendments_and_a_second_agreement_in_one_file_are_separated() -> None:
     comparison = compare_amendments(contract("DEVELOPMENT AGREEMENT (1)"), [contract("First Amendment")])
     assert [one.dated for one in comparison.instruments[1:]] == [date(2011, 7, 5), date(2011, 10, 19)]
     assert [(section.section, section.action, section.other_agreement) for section in comparison.sections] == [

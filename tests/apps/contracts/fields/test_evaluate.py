@@ -83,7 +83,7 @@ def test_names_of_files_may_differ_in_signs(tmp_path: Path) -> None:
     assert name_letters("O'Neil & Sons.PDF") == name_letters("ONeil _ Sons.pdf")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     pdfs, labels = folder(tmp_path, ("a.pdf", CONTRACT, {}))
     (pdfs / "a.pdf").unlink()
     report = evaluate(pdfs, labels, table=EMPTY, reader=reader)
@@ -127,7 +127,7 @@ def test_a_threshold_approves_what_reaches_it_and_needs_nobody(tmp_path: Path) -
     assert (at[80].approved, at[80].right, at[80].precision, at[80].coverage) == (2, 1, 0.5, 1.0)
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     seen: list[tuple[int, int, str]] = []
     pdfs, labels = folder(tmp_path, ("a.pdf", CONTRACT, {}))
     evaluate(pdfs, labels, lambda *expected: seen.append(expected), table=EMPTY, reader=reader)

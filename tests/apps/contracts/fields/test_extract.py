@@ -61,7 +61,7 @@ def test_every_quote_is_a_piece_of_its_page(text: str) -> None:
             assert paper.page(other.span.page).text[other.span.start : other.span.end] == other.quote
 
 
-def test_rules_that_agree_are_told_from_one_alone() -> None:
+def test_rules_that_agree_are_distinguished_from_one_alone() -> None:
     both = read(CONTRACT).fields["governing_law"].signals
     assert both.agreement == "agree"
     assert set(both.extractors) >= {"law_clause", "law_heading"}
@@ -105,7 +105,7 @@ def test_the_end_is_written_or_worked_out(text: str, end: str | None) -> None:
         ("made as of June 1, 2020 and effective August 3, 2020,", "2020-08-03"),
     ],
 )
-def test_the_effective_date_is_told_from_the_agreements(text: str, day: str) -> None:
+def test_the_effective_date_is_distinguished_from_the_agreements(text: str, day: str) -> None:
     text = f'This Agreement, {text} is by and between ALDER, INC. ("A") and BIRCH LLC ("B").\nWHEREAS{FILLER}'
     assert value(text, "effective_date") == day
     assert value(text, "agreement_date") == "2020-06-01"

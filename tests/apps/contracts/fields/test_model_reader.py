@@ -69,7 +69,7 @@ def test_malformed_twice_is_a_failure_that_is_tried_again(contracts: Contracts) 
         body = contracts.look(it)
         assert (body["state"], body["failedAtStep"]) == ("failed", "extracting")
         assert (body["lastError"]["code"], body["lastError"]["retryable"]) == ("MODEL_MALFORMED", True)
-        assert 2 <= len(model.requests) <= 6, "each sample is told once what was wrong"
+        assert 2 <= len(model.requests) <= 6, "each sample is asked again once with what was wrong"
         model.script[:] = [RIGHT]
         contracts.trial.advance(minutes=1)
         assert contracts.state(it) == "completed"

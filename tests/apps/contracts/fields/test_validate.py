@@ -29,7 +29,7 @@ def test_good_values_have_no_problem() -> None:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_required_field_that_is_missing_is_told(name: str) -> None:
+def test_a_missing_required_field_is_reported(name: str) -> None:
     assert codes({**GOOD, name: None}) == [(name, "missing")]
 
 
@@ -46,7 +46,7 @@ def test_a_required_field_that_is_missing_is_told(name: str) -> None:
         ({"renewal_term": "long"}, ("renewal_term", "type")),
     ],
 )
-def test_a_broken_rule_is_told(values: dict[str, Any], problem: tuple[str, str]) -> None:
+def test_a_broken_rule_is_reported(values: dict[str, Any], problem: tuple[str, str]) -> None:
     assert problem in codes({**GOOD, **values})
 
 
@@ -66,11 +66,11 @@ def test_an_end_may_be_open_or_have_blanks(end: str) -> None:
         ({"base_price_month": "10 EUR", "base_price_year": "200 EUR"}, ("base_price_year", "rule")),
     ],
 )
-def test_a_broken_rule_of_an_energy_contract_is_told(values: dict[str, Any], problem: tuple[str, str]) -> None:
+def test_a_broken_rule_of_an_energy_contract_is_reported(values: dict[str, Any], problem: tuple[str, str]) -> None:
     assert problem in codes({**SUPPLY, **values}, energy=True)
 
 
-def test_what_fits_together_is_not_told() -> None:
+def test_values_that_fit_together_are_not_reported() -> None:
     fits = {"term": "P24M", "end_date": "2028-01-31", "base_price_month": "10 EUR", "base_price_year": "120 EUR"}
     assert codes({**SUPPLY, **fits, "notice_period": "P4W"}, energy=True) == []
 

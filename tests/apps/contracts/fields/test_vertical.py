@@ -64,7 +64,7 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
         load_verticals(tmp_path)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BadVertical, match="does not exist"):
         load_verticals(tmp_path / "none")
 
@@ -84,7 +84,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         (("rule: order", "rule: chaos"), r"lease.yaml: rules\[0\]"),
     ],
 )
-def test_a_mistake_is_told_with_its_key(change: tuple[str, str], message: str) -> None:
+def test_a_mistake_is_reported_with_its_key(change: tuple[str, str], message: str) -> None:
     text = LEASE.replace(*change)
     assert text != LEASE
     with pytest.raises(BadVertical, match=message):

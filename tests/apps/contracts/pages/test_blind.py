@@ -10,7 +10,7 @@ import pytest
 
 from interlock.apps.contracts.settings import ContractSettings
 from tests.support.contracts import CLEAR, Contracts
-from tests.support.review_page import Form
+from tests.support.review_page import form_of
 from tests.support.site import Site
 
 
@@ -30,9 +30,7 @@ class Check:
 
     @property
     def form(self) -> dict[str, str]:
-        found = Form()
-        found.feed(self.page.text)
-        return found.values
+        return form_of(self.page.text)[1]
 
     def send(self, **fields: str) -> None:
         typed = {name.replace("__", "."): value for name, value in fields.items()}
@@ -100,7 +98,7 @@ def test_turning_the_page_and_searching_keep_what_was_entered(contracts: Contrac
     assert check.form["value.governing_law"] == "New York"
 
 
-def test_opening_holds_nothing_and_whoever_is_late_is_told(contracts: Contracts, it: UUID) -> None:
+def test_opening_claims_nothing_and_a_late_decision_is_refused(contracts: Contracts, it: UUID) -> None:
     site = Site(contracts.api)
     site.get(f"/ui/contracts/{it}/blind", "owner")
     assert contracts.engine.reviews.waiting(instance_id=it)[0].claimed_by is None
@@ -110,8 +108,8 @@ def test_opening_holds_nothing_and_whoever_is_late_is_told(contracts: Contracts,
     assert other.form == {}
     check.send(decision="unreadable")
     csrf = site.form("/ui/halt", "/ui/halt", "owner")["csrf"]
-    told = site.browser("owner").post(f"/ui/contracts/{it}/blind/take", data={"csrf": csrf})
-    assert "Too late: reviewer has decided already (unreadable)." in told.text
+    answer = site.browser("owner").post(f"/ui/contracts/{it}/blind/take", data={"csrf": csrf})
+    assert "Too late: reviewer has decided already (unreadable)." in answer.text
 
 
 @pytest.mark.parametrize(("who", "status"), [("viewer", 200), ("north-owner", 404)])

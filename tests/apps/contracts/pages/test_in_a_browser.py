@@ -72,7 +72,7 @@ async def taken(page: Page) -> None:
     await expect(page.locator("#stage[data-inked], #words")).to_be_visible()  # the page has its size
 
 
-async def test_a_reviewer_decides_with_keys_and_another_is_told(place: RunningService, browser: Browser) -> None:
+async def test_a_reviewer_decides_with_keys_and_the_other_sees_it(place: RunningService, browser: Browser) -> None:
     it = in_review(place.engine, "keys.pdf", [BLANK])
     async with window(browser, place, "mara") as mara, window(browser, place, "ivo") as ivo:
         await mara.go(f"/ui/contracts/{it}/review")

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.support.contracts import CLEAR, Contracts
-from tests.support.review_page import Form
+from tests.support.review_page import form_of
 from tests.support.site import Site
 
 
@@ -29,12 +29,9 @@ class Stranger:
         return self.client.get(f"{self.path}{more}?{self.query if query is None else query}")
 
     def send(self, **entered: str) -> Any:
-        form = Form()
-        form.feed(self.get().text)
-        assert form.action is not None
-        return self.client.post(
-            form.action, data={**form.values, **{n.replace("__", "."): v for n, v in entered.items()}}
-        )
+        action, values = form_of(self.get().text)
+        assert action is not None
+        return self.client.post(action, data={**values, **{n.replace("__", "."): v for n, v in entered.items()}})
 
 
 @pytest.fixture

@@ -137,8 +137,8 @@ def test_opening_holds_nothing_and_taking_does(contracts: Contracts) -> None:
 
 
 def test_a_button_gives_it_back_to_everybody(paper: Paper) -> None:
-    told = paper.site.send(paper.path, f"{paper.path}/release", who="reviewer")
-    assert told.url.path == "/ui/reviews"
+    answer = paper.site.send(paper.path, f"{paper.path}/release", who="reviewer")
+    assert answer.url.path == "/ui/reviews"
     assert claimed_by(paper) is None
     assert Paper(paper.contracts, paper.it, "owner").form != {}
 
@@ -152,12 +152,12 @@ def test_nobody_releases_what_somebody_else_has(paper: Paper) -> None:
     assert claimed_by(paper) == "user:reviewer"
 
 
-def test_whoever_takes_it_late_is_told_who_decided_and_reads_only(paper: Paper) -> None:
+def test_whoever_takes_it_late_sees_who_decided_and_reads_only(paper: Paper) -> None:
     late = paper.site.form("/ui/halt", "/ui/halt", "owner")
     paper.decide("approve", do__parties="accept")
-    told = paper.site.browser("owner").post(f"{paper.path}/take", data={"csrf": late["csrf"]})
-    assert "Too late: reviewer has decided already (approve)." in told.text
-    assert 'id="approve"' not in told.text
+    answer = paper.site.browser("owner").post(f"{paper.path}/take", data={"csrf": late["csrf"]})
+    assert "Too late: reviewer has decided already (approve)." in answer.text
+    assert 'id="approve"' not in answer.text
 
 
 @pytest.mark.parametrize("who", ["viewer", "north-owner"])
@@ -358,7 +358,7 @@ def test_rejecting_needs_a_word_why(paper: Paper) -> None:
     assert paper.contracts.state(paper.it) == "rejected"
 
 
-def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
+def test_a_second_decision_is_refused_with_who_was_faster(paper: Paper) -> None:
     paper.contracts.api.clock.advance(timedelta(minutes=31))  # the first claim is over
     faster = Paper(paper.contracts, paper.it, "owner")
     faster.decide("approve", do__parties="accept")
@@ -370,7 +370,7 @@ def test_a_second_decision_is_told_who_was_faster(paper: Paper) -> None:
     assert paper.form == {}
 
 
-def test_somebody_elses_claim_is_told_and_what_was_entered_is_named(paper: Paper) -> None:
+def test_somebody_elses_claim_is_shown_and_what_was_entered_is_named(paper: Paper) -> None:
     paper.contracts.api.clock.advance(timedelta(minutes=31))
     Paper(paper.contracts, paper.it, "owner")
     paper.decide("approve", do__parties="accept")

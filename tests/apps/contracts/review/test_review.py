@@ -112,7 +112,7 @@ def test_a_required_field_without_a_value_needs_a_word(both: Contracts, action: 
     assert (both.state(it), labels(both, it)) == ("review_required", {})
 
 
-def test_what_was_accepted_by_approving_the_whole_is_told_from_a_word_on_the_field(contracts: Contracts) -> None:
+def test_approval_of_the_whole_is_distinguished_from_a_decision_on_the_field(contracts: Contracts) -> None:
     it = contracts.in_review(drive=False)
     fields = contracts.review(it, "approve", {"field": "parties", "action": "accept"}).json()["data"]["fields"]
     for name, implied in (("parties", None), ("agreement_date", True), ("governing_law", True)):

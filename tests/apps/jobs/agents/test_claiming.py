@@ -100,7 +100,7 @@ async def test_a_block_that_is_left_without_a_word(service: ClaimsService, kit: 
     assert (service.run(), service.status()) == (("submitted", {}, None), "queued")
 
 
-async def test_who_lost_the_lease_is_told_at_the_next_word_and_at_the_end(service: ClaimsService, kit: Any) -> None:
+async def test_who_lost_the_lease_learns_it_at_the_next_call_and_at_the_end(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             service.steal()
@@ -144,7 +144,7 @@ async def test_a_failure_after_the_loss_is_the_agents_own_with_a_note(service: C
     assert service.run()[0] == "lost"
 
 
-async def test_who_cannot_renew_in_time_counts_as_lost_without_being_told(service: ClaimsService, kit: Any) -> None:
+async def test_who_cannot_renew_in_time_counts_as_lost_without_a_report(service: ClaimsService, kit: Any) -> None:
     async def work() -> None:
         async with kit.claim("ramp", "1") as run:
             await eventually(lambda: kit.pauses)

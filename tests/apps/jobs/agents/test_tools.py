@@ -181,7 +181,7 @@ async def test_a_signal_ends_the_standard_input_and_output_in_order(service: Cla
     ("given", "message"),
     [({}, "no token"), ({"INTERLOCK_TOKEN": "il_x", "INTERLOCK_URL": "nowhere"}, "url: use an address like")],
 )
-def test_what_is_missing_is_told_in_a_line(given: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_what_is_missing_is_one_line_of_error(given: dict[str, str], message: str, tmp_path: Path) -> None:
     with processes.run("jobs", "mcp", folder=tmp_path, **{"INTERLOCK_TOKEN": "", **given}) as process:
         assert process.wait() == 1
         assert process.said.startswith("error: ")

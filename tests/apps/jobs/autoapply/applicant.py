@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from interlock.apps.jobs import registry
-from interlock.apps.jobs.autoapply import enqueueing
+from interlock.apps.jobs.autoapply.queueing import enqueueing
 from interlock.apps.jobs.autoapply.records import applications, rules
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.autoapply.records.rules import RuleRow

@@ -183,12 +183,12 @@ def test_a_group_that_cannot_be_made_is_looked_at_one_by_one(service: Service) -
     assert together(service, wish("1", "a"))[0] is not None  # and the next group is made
 
 
-def test_a_database_that_is_away_is_told_to_each_of_them(service: Service) -> None:
+def test_an_unreachable_database_raises_for_each_caller(service: Service) -> None:
     service.engine.store.close()
     assert {type(answers).__base__ for answers in together(service, wish("1", "a"), wish("2", "b"))} == {StoreError}
 
 
-def test_whoever_asks_for_a_held_job_is_told_who_holds_it_beside_those_who_are_served(service: Service) -> None:
+def test_a_batch_names_the_holder_of_a_held_job_beside_those_that_are_served(service: Service) -> None:
     together(service, wish("1", "a"))
     other, good = together(service, wish("1", "b"), wish("2", "c"))
     assert isinstance(other, steps.Conflict)

@@ -52,7 +52,7 @@ class Finder:
 
     def posting(self, url: str = ROW["url"], *, source_id: UUID | None = None, **said: Any) -> UUID:
         """Store a posting as somebody describes it."""
-        told = {
+        fields = {
             "title": ROW["title"],
             "company": ROW["company_name"],
             "location": ROW["location"],
@@ -63,7 +63,7 @@ class Finder:
         }
 
         def store(unit: Unit) -> UUID:
-            made = intake.posting_from(url, told, unit)
+            made = intake.posting_from(url, fields, unit)
             return postings.take(unit, self.workspace, [made], source_id=source_id, company_id=None)[0].id
 
         return self.write(store)

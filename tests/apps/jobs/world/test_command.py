@@ -26,7 +26,7 @@ def test_it_prints_its_address_and_where_to_begin(world: World, capsys: pytest.C
 
 
 @pytest.mark.soak
-def test_it_serves_and_ends_when_it_is_told(tmp_path: Path) -> None:
+def test_it_serves_and_ends_when_asked(tmp_path: Path) -> None:
     running = Running(["demo-world", "--port", "0"], tmp_path, {})
     url = re.search(r"the demo world is on (http://127\.0\.0\.1:\d+);", running.says("private_hosts"))
     assert url is not None

@@ -18,17 +18,17 @@ PATHS = ("/about", "/about-us", "/company", "/careers", "")
 
 @pytest.mark.parametrize("slug", COMPANIES)
 def test_the_pages_of_a_company_are_read(http: httpx2.Client, world: World, slug: str) -> None:
-    (told,) = [one for one in world.described()["companies"] if one["website"].endswith(f"/{slug}")]
-    answers = {told["website"] + path: http.get(told["website"] + path) for path in PATHS}
+    (company,) = [one for one in world.described()["companies"] if one["website"].endswith(f"/{slug}")]
+    answers = {company["website"] + path: http.get(company["website"] + path) for path in PATHS}
     pages = {url: got.text for url, got in answers.items() if got.status_code == 200}
     assert len(pages) == 3
     read = read_pages(pages)
-    found = extract_from(read, told["name"], told["website"])
+    found = extract_from(read, company["name"], company["website"])
     assert completeness_of(found) == "good"
     facts: dict[str, Any] = found.model_dump()
-    assert facts["people"] == told["size"]
-    assert (facts["founded"]["value"], facts["industry"]["value"]) == (str(told["founded"]), told["industry"])
-    assert facts["headquarters_location"]["value"].partition(",")[0] == told["headquarters"].partition(",")[0]
+    assert facts["people"] == company["size"]
+    assert (facts["founded"]["value"], facts["industry"]["value"]) == (str(company["founded"]), company["industry"])
+    assert facts["headquarters_location"]["value"].partition(",")[0] == company["headquarters"].partition(",")[0]
     assert COMPANIES[slug].mission in facts["mission"]["value"]
     assert COMPANIES[slug].culture[0] in facts["culture"]["value"]
     assert COMPANIES[slug].about[0] in facts["about"]["value"]
@@ -36,5 +36,7 @@ def test_the_pages_of_a_company_are_read(http: httpx2.Client, world: World, slug
     # A page with JSON-LD is a careers page until it is read.
     kinds = {"jsonld": "html"}
     assert {
-        (kinds.get(one["kind"], one["kind"]), one["url"].rstrip("/")) for one in told["sources"] if one["kind"] != "api"
+        (kinds.get(one["kind"], one["kind"]), one["url"].rstrip("/"))
+        for one in company["sources"]
+        if one["kind"] != "api"
     } <= boards

@@ -55,7 +55,7 @@ def test_a_board_that_cannot_be_read_is_failed(http: httpx2.Client, world: World
     assert crawled(http, world, GREENHOUSE).verdict == "complete"
 
 
-def test_retry_after_is_told(http: httpx2.Client, world: World) -> None:
+def test_retry_after_is_reported(http: httpx2.Client, world: World) -> None:
     switch(http, world, "429", "/", seconds=7)
     got = http.get(f"{world.url}/tidewater")
     assert (got.status_code, got.headers["Retry-After"]) == (429, "7")
@@ -67,7 +67,7 @@ def test_a_body_that_is_cut_off_is_shorter_than_it_says(http: httpx2.Client, wor
         http.get(f"{world.url}/tidewater")
 
 
-def test_a_fault_happens_as_often_as_it_was_told(http: httpx2.Client, world: World) -> None:
+def test_a_fault_happens_as_often_as_configured(http: httpx2.Client, world: World) -> None:
     switch(http, world, "404", "/tidewater", times=2)
     assert [http.get(f"{world.url}/tidewater").status_code for _ in range(3)] == [404, 404, 200]
     (listed,) = http.get(f"{world.url}/_faults").json()["faults"]

@@ -325,7 +325,7 @@ def test_a_tool_call_waits_for_a_person_and_the_agent_gets_the_answer(both: Sess
     assert (prompt["inbox_status"], "denied" in prompt["sentence"]) == ("done", False)
 
 
-def test_a_denied_call_is_told_to_the_agent_with_the_reason(sessions: Sessions) -> None:
+def test_the_agent_gets_the_reason_of_a_denied_call(sessions: Sessions) -> None:
     made = sessions.start("Remove the unused flags")
     with sessions.working():
         (asked,) = eventually(lambda: sessions.look(made["id"])["approvals"])

@@ -15,7 +15,8 @@ __all__ = ["application"]
 def __getattr__(name: str) -> Any:
     """The machine with its followers, which need the engine; `machine` alone does not."""
     if name in __all__:
-        from interlock.apps.jobs.autoapply import claiming, machine  # noqa: F401 - it registers
+        from interlock.apps.jobs.autoapply import machine
+        from interlock.apps.jobs.autoapply.review import verdicts  # noqa: F401 - it registers
 
         return getattr(machine, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -45,8 +45,8 @@ def status(
 ) -> None:
     """Show applications, or one with everything that happened to it."""
     settings_of(config, database)
-    from interlock.apps.jobs.autoapply import details
     from interlock.apps.jobs.autoapply.api.answers import ApplicationOut, LogOut, WholeApplicationOut
+    from interlock.apps.jobs.autoapply.packets import details
     from interlock.apps.jobs.autoapply.planned import planned
     from interlock.apps.jobs.autoapply.records import applications, logs, seekers
     from interlock.engine import InvalidData
@@ -139,7 +139,7 @@ def schedule(
 ) -> None:
     """Choose when an application is sent."""
     settings_of(config, database)
-    from interlock.apps.jobs.autoapply import scheduling
+    from interlock.apps.jobs.autoapply.review import scheduling
 
     with opened(database, apps, config) as engine:
         engine.core.register()
@@ -240,8 +240,8 @@ def rules(
     settings_of(config, database)
     import yaml  # type: ignore[import-untyped]
 
-    from interlock.apps.jobs.autoapply import rule_changes
     from interlock.apps.jobs.autoapply.api.answers import RuleOut
+    from interlock.apps.jobs.autoapply.queueing import rule_changes
     from interlock.apps.jobs.autoapply.records import rules as stored
     from interlock.engine import InvalidData, NotFound
 
@@ -355,7 +355,7 @@ def _act(
     **more: Any,
 ) -> None:
     settings_of(config, database)
-    from interlock.apps.jobs.autoapply import deciding
+    from interlock.apps.jobs.autoapply.review import deciding
 
     do: Callable[..., Instance] = getattr(deciding, verb)
     with opened(database, apps, config) as engine:
@@ -385,7 +385,7 @@ def _many(
         _act(verb, application, reason, workspace, database, apps, config)
         return
     settings_of(config, database)
-    from interlock.apps.jobs.autoapply import deciding
+    from interlock.apps.jobs.autoapply.review import deciding
 
     def do(unit: Unit) -> deciding.Changed:
         if rule is not None:

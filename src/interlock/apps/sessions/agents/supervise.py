@@ -120,7 +120,7 @@ class Supervisor:
         os.close(failed)
         return out, err
 
-    def tell(self, what: bytes) -> None:
+    def notify(self, what: bytes) -> None:
         with contextlib.suppress(OSError):
             os.write(self.control, what)
 
@@ -206,7 +206,7 @@ class Supervisor:
         while view:
             view = view[os.write(spool, view) :]
         self.written += len(chunk)
-        self.tell(b".")
+        self.notify(b".")
         if self.written >= self.spec["max_output"]:
             self.end("output")
 

@@ -202,7 +202,7 @@ def _content(
     for block in objects(blocks):
         match block.get("type"):
             case "text" if text(block.get("text")).strip():
-                title = "" if by_agent else "Told to the agent"
+                title = "" if by_agent else "Message to the agent"
                 kind = WORDS if by_agent else NOTE
                 reader.add(message, kind, title=title, body=shown(text(block["text"]), 12_000, 200), nested=nested)
             case "text":

@@ -107,9 +107,9 @@ def test_a_planted_false_fact_is_caught_where_it_stands(data: st.DataObject) -> 
 
 @FEW
 @given(profiles(), st.lists(st.sampled_from(LIES), min_size=1, max_size=4))
-def test_a_posting_that_tells_to_lie_changes_no_fact(who: Seeker, told: list[str]) -> None:
+def test_a_posting_that_tells_to_lie_changes_no_fact(who: Seeker, orders: list[str]) -> None:
     honest = posting(description="We look after boats.\nRequirements\n- Python\n")
-    lying = posting(description="We look after boats.\nRequirements\n- Python\n" + "\n".join(told))
+    lying = posting(description="We look after boats.\nRequirements\n- Python\n" + "\n".join(orders))
     for one in (honest, lying):
         assert_copied([*tailor(one, who, match(one, who)).lines(), *write_letter(one, who).lines()], who, one)
     before, after = (set(tailor(one, who, match(one, who)).text.split("\n")) for one in (honest, lying))

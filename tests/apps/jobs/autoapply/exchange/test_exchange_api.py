@@ -14,10 +14,10 @@ import pytest
 import sqlalchemy as sa
 
 from interlock.apps.jobs import registry
-from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.board import cards, entries
 from interlock.apps.jobs.autoapply.exchange import deleting
 from interlock.apps.jobs.autoapply.exchange.seeker_tables import EXPORTED, JSON, OTHERS, TIMES
+from interlock.apps.jobs.autoapply.queueing import enqueueing
 from interlock.apps.jobs.autoapply.records import artifacts as files
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.engine import artifacts

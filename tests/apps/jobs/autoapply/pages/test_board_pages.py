@@ -111,11 +111,11 @@ def test_the_secret_address_is_shown_once_and_works_until_it_is_closed(applicant
 def test_what_mail_says_is_agreed_to_or_dismissed(applicant: PageApplicant) -> None:
     it = sent(applicant, company="Kind Boats")
     at = moment(applicant.engine.clock.now()) + timedelta(hours=1)
-    told = [
+    mails = [
         mail(text, subject="Your application at Kind Boats", ident=f"<{n}@kind.example>", at=at)
         for n, text in enumerate((INVITED, REJECTED))
     ]
-    applicant.engine.write(lambda unit: proposals.take(unit, HERE, told))
+    applicant.engine.write(lambda unit: proposals.take(unit, HERE, mails))
     found = {one.kind.value: one for one in applicant.engine.read(lambda conn: proposals.page(conn, HERE))}
     assert sorted(found) == ["interview", "rejection"], found
     rejection, interview = found["rejection"], found["interview"]

@@ -13,10 +13,11 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.jobs import registry
-from interlock.apps.jobs.autoapply import deciding, enqueueing
 from interlock.apps.jobs.autoapply.board import cards
 from interlock.apps.jobs.autoapply.board.stages import Stage
-from interlock.apps.jobs.autoapply.sweeping import match_now
+from interlock.apps.jobs.autoapply.queueing import enqueueing
+from interlock.apps.jobs.autoapply.queueing.sweeping import match_now
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
 from tests.apps.jobs.autoapply.applicant import ANN, HERE
@@ -84,10 +85,10 @@ async def test_a_person_makes_a_rule_approves_a_packet_and_sees_the_confirmation
         page = owner.page
         await owner.go("/ui/jobs/apply-rules")
         await page.get_by_role("link", name="Add a rule").click()
-        told = page.locator("#preview [role=status]")
-        await expect(told).to_contain_text("It would select 2 of 2 stored matches.")
+        result = page.locator("#preview [role=status]")
+        await expect(result).to_contain_text("It would select 2 of 2 stored matches.")
         await fill_in(page, name="harbours", companies="Tidewater Freight")
-        await expect(told).to_contain_text("It would select 1 of 2 stored matches.")
+        await expect(result).to_contain_text("It would select 1 of 2 stored matches.")
         await expect(page.locator("#preview")).to_contain_text("not one of the companies")
         await page.get_by_role("button", name="Add rule").click()
         await expect(page.locator("#said")).to_contain_text("Stored.")

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import deciding
 from interlock.apps.jobs.autoapply.errors import SiteUnreachable
 from interlock.apps.jobs.autoapply.exchange.deleting import delete_all
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, seekers
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.apps.jobs.finder import intake
 from interlock.apps.jobs.finder.profiles.profile_file import check_profile

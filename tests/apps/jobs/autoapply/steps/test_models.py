@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.jobs.autoapply import details
+from interlock.apps.jobs.autoapply.packets import details
 from interlock.apps.jobs.world import World
 from interlock.store import Store
 from interlock.store.ai import ai_call
@@ -57,8 +57,8 @@ def test_a_model_chooses_and_writes_and_the_letter_says_so(applicant: WorldAppli
 
 
 def test_what_a_model_invents_waits_for_a_person_with_its_words_marked(applicant: WorldApplicant) -> None:
-    told = {**CHOICE, "summary": "Director of Google with a PhD."}
-    with FakeModel(told, {"paragraphs": [APPLY, "I hold a PhD and worked at Google."]}) as model:
+    invented = {**CHOICE, "summary": "Director of Google with a PhD."}
+    with FakeModel(invented, {"paragraphs": [APPLY, "I hold a PhD and worked at Google."]}) as model:
         sent_by_rule(applicant, model)
     [row] = applicant.rows()
     assert (row.status, applicant.arrived) == ("requires_review", [])

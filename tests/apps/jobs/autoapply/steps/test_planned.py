@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from interlock.apps.jobs.autoapply import deciding, scheduling
 from interlock.apps.jobs.autoapply.board import calendar, cards
 from interlock.apps.jobs.autoapply.mail import proposals
 from interlock.apps.jobs.autoapply.records import artifacts
 from interlock.apps.jobs.autoapply.records.numbers import numbers
+from interlock.apps.jobs.autoapply.review import deciding, scheduling
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.world import World
 from interlock.machine import AGENT, Actor
@@ -22,6 +22,8 @@ from tests.apps.jobs.autoapply.applicant import ANN, HERE
 from tests.apps.jobs.autoapply.mail.mails import INVITED, mail
 
 from .sending import WorldApplicant, open_world_applicant
+
+pytestmark = pytest.mark.soak("postgresql")
 
 ROBOT = Actor(AGENT, "robot")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from interlock.apps.jobs.autoapply import deciding
 from interlock.apps.jobs.autoapply.records import answers, artifacts, logs
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job, run
 from interlock.apps.jobs.finder.intake import NotPossible
@@ -130,8 +130,8 @@ def test_a_lost_answer_waits_for_a_person_and_is_never_sent_again(applicant: Wor
     row = applicant.row(it)
     assert (row.review_reason, row.sent_at is not None) == ("verify_submission", True)
     assert "its answer is unknown" in str(row.last_error)
-    [told, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
-    assert (told.to_status, told.reason, told.error) == ("requires_review", "verify_submission", row.last_error)
+    [entry, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
+    assert (entry.to_status, entry.reason, entry.error) == ("requires_review", "verify_submission", row.last_error)
     applicant.trial.advance(days=3)
     applicant.trial.look_after()
     assert len(applicant.arrived) == 1
@@ -155,8 +155,8 @@ def test_what_wants_an_account_by_now_is_sent_by_hand_under_a_claim_that_lasts(
     applicant.approve(it)
     row = applicant.row(it)
     assert (row.status, row.review_reason, applicant.arrived) == ("requires_review", "submit_by_hand", [])
-    [told, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
-    assert told.reason == "submit_by_hand: the page has no form; it wants an account"
+    [entry, *_] = applicant.engine.read(lambda conn: logs.page(conn, HERE, application=it))
+    assert entry.reason == "submit_by_hand: the page has no form; it wants an account"
     applicant.engine.write(lambda unit: deciding.open_form(unit, HERE, it, ANN))
     lock = f"lock:apply:{applicant.trial.data(it)['board']}:{applicant.trial.data(it)['job_id']}"
     for _ in range(4):

@@ -33,7 +33,7 @@ from interlock.apps.jobs.autoapply.submission import (
 )
 from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.settings import JobsSettings
-from tests.apps.jobs.finder.fetching.site import HOLD, Asked, Site, answer, running
+from tests.apps.jobs.finder.fetching.site import HOLD, Site, SiteRequest, answer, running
 
 from .filled import EMAIL, FILES, filled, posting
 
@@ -323,7 +323,7 @@ def form_for(adapter: Adapter, site: Site, name: str) -> FilledForm:
     return filled(one, asked, given)
 
 
-def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[Asked]]:
+def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[SiteRequest]]:
     """The outcome of one sending, and the requests that took part in it."""
     play(site, name)
     adapter = adapter_for(posting_on(site, name), settings_for(site))
@@ -337,12 +337,12 @@ def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[Asked
     return asyncio.run(adapter.submit(form, "key-1")), list(site.asked)
 
 
-def sent_to(asked: list[Asked], name: str) -> Asked:
+def sent_to(asked: list[SiteRequest], name: str) -> SiteRequest:
     (one,) = [one for one in asked if one.method == "POST" and one.path.partition("?")[0] == SYSTEMS[name].apply]
     return one
 
 
-def parts(asked: Asked) -> dict[str, Any]:
+def parts(asked: SiteRequest) -> dict[str, Any]:
     """A multipart body as Python's mail parser reads it: name → text, or (file name, type, content)."""
     whole = message_from_bytes(f"Content-Type: {asked.headers['content-type']}\r\n\r\n".encode() + asked.body)
     found: dict[str, Any] = {}
@@ -535,8 +535,8 @@ def test_no_answer_within_the_time_is_unknown(site: Site, name: str) -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_refusal_says_what_the_site_said(site: Site, name: str) -> None:
-    told = {"error": {"message": f"email \u202ewrong, {SECRET}"}, "errors": ["<b>bad</b>", {"cv": ["too big"]}]}
-    outcome, _ = apply(site, name, answer(json.dumps(told), 422))
+    body = {"error": {"message": f"email \u202ewrong, {SECRET}"}, "errors": ["<b>bad</b>", {"cv": ["too big"]}]}
+    outcome, _ = apply(site, name, answer(json.dumps(body), 422))
     assert isinstance(outcome, Rejected)
     said = [one.message for one in outcome.problems]
     hidden = SECRET if name == "recruitee" else "***"  # Recruitee was sent no key, so it knows none
@@ -614,7 +614,7 @@ def test_what_goes_wrong_before_the_application_is_retried(site: Site, name: str
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_without_its_key_a_person_sends_it_and_is_told_why(site: Site, name: str) -> None:
+def test_without_its_key_a_person_sends_it_and_sees_why(site: Site, name: str) -> None:
     one = posting_on(site, name)
     for settings, why in (
         (JobsSettings(private_hosts=[site.host]), "jobs.autoapply.keys"),
@@ -677,9 +677,9 @@ def test_no_log_error_or_value_shows_the_key(site: Site, name: str, caplog: pyte
     basic = base64.b64encode(f"{SECRET}:".encode()).decode()
     forms = [SECRET, basic] if name in ("greenhouse", "ashby") else [SECRET]
     echo = json.dumps({"error": f"you sent {' and '.join(forms)}"})
-    told = [repr(apply(site, name, answer(echo, status))[0]) for status in (200, 400, 500)]
-    told.append(repr(apply(site, name, lambda _: [b"HTTP/1.1 200 X\r\n" + SECRET.encode()])[0]))
+    texts = [repr(apply(site, name, answer(echo, status))[0]) for status in (200, 400, 500)]
+    texts.append(repr(apply(site, name, lambda _: [b"HTTP/1.1 200 X\r\n" + SECRET.encode()])[0]))
     play(site, name)
     adapter: Any = adapter_for(posting_on(site, name), settings_for(site))
-    told += [repr(adapter.request("/x", b"")), repr(vars(adapter)), repr(settings_for(site)), caplog.text]
-    assert not [form for form in (SECRET, basic) for text in told if form in text]
+    texts += [repr(adapter.request("/x", b"")), repr(vars(adapter)), repr(settings_for(site)), caplog.text]
+    assert not [form for form in (SECRET, basic) for text in texts if form in text]

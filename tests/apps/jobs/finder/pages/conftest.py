@@ -32,8 +32,8 @@ class Finder(rows.Finder):
         """A posting of two days ago that was filtered and matched. `asks` are the lines of its requirements."""
         self.numbers += 1
         posted = moment(self.now) - timedelta(days=2)
-        told = {"description": row(asks=asks)["description"], "posted_date": f"{posted:%Y-%m-%d}", **said}
-        return self.settled(f"https://boards.greenhouse.io/kind/jobs/{self.numbers}", **told)
+        fields = {"description": row(asks=asks)["description"], "posted_date": f"{posted:%Y-%m-%d}", **said}
+        return self.settled(f"https://boards.greenhouse.io/kind/jobs/{self.numbers}", **fields)
 
     def row(self, posting_id: UUID) -> postings.PostingRow:
         found = self.read(lambda conn: postings.find(conn, "default", posting_id))

@@ -1,4 +1,4 @@
-"""Markup beyond reason is told before a parser sees it; what pages really have is not."""
+"""Excessive markup is refused before a parser sees it; what pages really have is not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_markup_beyond_reason_is_told_and_costs_nothing(name: str) -> None:
+def test_excessive_markup_is_refused_and_costs_nothing(name: str) -> None:
     text = BAD[name]
     assert beyond_reason(text)
     page = f"<html>{text}</html>"

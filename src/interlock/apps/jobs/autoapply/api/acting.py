@@ -8,7 +8,6 @@ from uuid import UUID
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.autoapply import deciding, enqueueing, scheduling, sweeping
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_application, workspace_of_rule
 from interlock.apps.jobs.autoapply.api.answers import ChangedOut, EnqueuedOut, SweptOut, WholeApplicationOut
 from interlock.apps.jobs.autoapply.api.bodies import (
@@ -21,7 +20,9 @@ from interlock.apps.jobs.autoapply.api.bodies import (
     SweepBody,
 )
 from interlock.apps.jobs.autoapply.api.reading import whole
+from interlock.apps.jobs.autoapply.queueing import enqueueing, sweeping
 from interlock.apps.jobs.autoapply.records import answers
+from interlock.apps.jobs.autoapply.review import deciding, scheduling
 from interlock.apps.jobs.finder.api.access import Workspace, writable_workspace
 from interlock.engine import Instance, NotFound
 from interlock.engine.application import Unit

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from interlock.apps.jobs.autoapply.deciding import Changed
 from interlock.apps.jobs.autoapply.records.answers import AnswerRow
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.autoapply.records.artifacts import ArtifactRow
 from interlock.apps.jobs.autoapply.records.decisions import DecisionRow
 from interlock.apps.jobs.autoapply.records.logs import LogRow
 from interlock.apps.jobs.autoapply.records.rules import RuleRow, plain
+from interlock.apps.jobs.autoapply.review.deciding import Changed
 from interlock.engine import Instance
 from interlock.store import Micros, moment
 

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from fastapi import Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import details
 from interlock.apps.jobs.autoapply.answers import contradictions
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_application
 from interlock.apps.jobs.autoapply.api.answers import (
@@ -26,6 +25,7 @@ from interlock.apps.jobs.autoapply.api.answers import (
     SavedAnswersOut,
     WholeApplicationOut,
 )
+from interlock.apps.jobs.autoapply.packets import details
 from interlock.apps.jobs.autoapply.planned import planned
 from interlock.apps.jobs.autoapply.records import answers, applications, artifacts, decisions, logs, seekers
 from interlock.apps.jobs.autoapply.records.numbers import numbers

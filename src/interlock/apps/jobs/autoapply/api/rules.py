@@ -10,10 +10,10 @@ from fastapi import Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from interlock.apps.jobs.autoapply import rule_changes
 from interlock.apps.jobs.autoapply.api.access import endpoint, workspace_of_rule
 from interlock.apps.jobs.autoapply.api.answers import RuleOut, RulesOut
 from interlock.apps.jobs.autoapply.api.bodies import RuleBody, RuleChange
+from interlock.apps.jobs.autoapply.queueing import rule_changes
 from interlock.apps.jobs.autoapply.records import decisions, rules
 from interlock.apps.jobs.finder.api.access import Workspace, readable_workspace, writable_workspace
 from interlock.engine.application import Unit

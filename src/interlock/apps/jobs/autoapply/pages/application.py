@@ -10,18 +10,19 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import by_hand, deciding, details, scheduling
 from interlock.apps.jobs.autoapply.answers import Scope
 from interlock.apps.jobs.autoapply.api.access import workspace_of_application
 from interlock.apps.jobs.autoapply.api.reading import download, mail_draft
-from interlock.apps.jobs.autoapply.details import ApplicationDetails
 from interlock.apps.jobs.autoapply.followers import chosen_time
 from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, READY_TO_SUBMIT, REQUIRES_REVIEW, WITHDRAWN
 from interlock.apps.jobs.autoapply.models import FailureKind, ReviewReason
+from interlock.apps.jobs.autoapply.packets import details
+from interlock.apps.jobs.autoapply.packets.details import ApplicationDetails
 from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.pages.times import asked_time, field_of, zone_of
 from interlock.apps.jobs.autoapply.planned import SCHEDULED
 from interlock.apps.jobs.autoapply.records import logs
+from interlock.apps.jobs.autoapply.review import by_hand, deciding, scheduling
 from interlock.apps.jobs.finder.intake import settings_in
 from interlock.apps.jobs.finder.pages.frame import JobsFrame, show
 from interlock.apps.jobs.finder.pages.wording import web_address

@@ -10,13 +10,14 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import deciding, enqueueing
 from interlock.apps.jobs.autoapply.api.reading import STATUSES
 from interlock.apps.jobs.autoapply.machine import REQUIRES_REVIEW
 from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.pages.today import waiting
+from interlock.apps.jobs.autoapply.queueing import enqueueing
 from interlock.apps.jobs.autoapply.records import applications as records
 from interlock.apps.jobs.autoapply.records import seekers
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.finder.pages.frame import ROOT, JobsFrame, acting, show
 from interlock.dashboard.forms import Done, Posted
 from interlock.dashboard.site import Reader

@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.answers import form_of
+from interlock.apps.jobs.autoapply.packets.form import context_of, fill
 from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.records import answers, applications
 from interlock.apps.jobs.autoapply.submission import adapter_for
@@ -31,9 +31,9 @@ def form_of_posting(conn: sa.Connection, jobs: JobsFrame, card: Card) -> Mapping
         return found
     posting = card.posting
     adapter = adapter_for(posting, settings_in(jobs.v.service.engine.setting("jobs")))
-    context = packets.context_of(posting, moment(jobs.v.now), None)
+    context = context_of(posting, moment(jobs.v.now), None)
     bank = answers.bank(conn, jobs.workspace)
-    form = packets.fill(form_of(posting), ReadPosting(posting), jobs.stored.profile, bank, context)
+    form = fill(form_of(posting), ReadPosting(posting), jobs.stored.profile, bank, context)
     return {
         **found,
         "apply_form": form,

@@ -10,11 +10,12 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from interlock.apps.jobs.autoapply import deciding, rule_changes
 from interlock.apps.jobs.autoapply.api.access import workspace_of_rule
 from interlock.apps.jobs.autoapply.pages import rule_form, wording
+from interlock.apps.jobs.autoapply.queueing import rule_changes
 from interlock.apps.jobs.autoapply.records import applications, decisions, rules
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.apps.jobs.autoapply.rules import ApplyRule, RuleError, check_rule, daily_limit
 from interlock.apps.jobs.autoapply.rules.criteria import WEEKDAYS
 from interlock.apps.jobs.finder.pages.frame import ROOT, JobsFrame, acting, seen_workspace, show

@@ -10,7 +10,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import by_hand
 from interlock.apps.jobs.autoapply.board import cards, dates
 from interlock.apps.jobs.autoapply.machine import (
     FAILED,
@@ -25,6 +24,7 @@ from interlock.apps.jobs.autoapply.pages import wording
 from interlock.apps.jobs.autoapply.planned import VALIDATING
 from interlock.apps.jobs.autoapply.records import applications, rules, seekers
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
+from interlock.apps.jobs.autoapply.review import by_hand
 from interlock.apps.jobs.autoapply.rules import Use, daily_limit, usage_of
 from interlock.apps.jobs.autoapply.rules.limits import SEEKER_A_DAY, WEEK
 from interlock.apps.jobs.finder.pages.frame import JobsFrame

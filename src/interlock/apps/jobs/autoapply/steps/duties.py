@@ -16,12 +16,13 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import by_hand, enqueueing
 from interlock.apps.jobs.autoapply.followers import addresses, give_up
 from interlock.apps.jobs.autoapply.machine import FAILED, QUEUED, REQUIRES_REVIEW, application
 from interlock.apps.jobs.autoapply.models import WithdrawReason
+from interlock.apps.jobs.autoapply.queueing import enqueueing
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, rules, seekers
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
+from interlock.apps.jobs.autoapply.review import by_hand
 from interlock.apps.jobs.autoapply.rules import Check, Decision
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.tables import applied as T

@@ -15,7 +15,6 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from interlock import ai
-from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.answers.bank import SavedAnswer
 from interlock.apps.jobs.autoapply.documents import write_letter
 from interlock.apps.jobs.autoapply.documents.model_tailor import choice_of_model
@@ -28,7 +27,9 @@ from interlock.apps.jobs.autoapply.documents.values import DroppedText, Letter, 
 from interlock.apps.jobs.autoapply.errors import GenerationTimeout, InvalidJobUrl, ModelQuotaExceeded
 from interlock.apps.jobs.autoapply.machine import PREPARING, READY_TO_SUBMIT
 from interlock.apps.jobs.autoapply.models import Application
-from interlock.apps.jobs.autoapply.packets import KINDS, Form, StoredPacket
+from interlock.apps.jobs.autoapply.packets.form import Form, context_of, fill, read_form, used_answers, with_letter
+from interlock.apps.jobs.autoapply.packets.making import artifacts_of, claims_of, dropped_texts, inputs_of, packet_from
+from interlock.apps.jobs.autoapply.packets.stored import KINDS, StoredPacket, stored_packet
 from interlock.apps.jobs.autoapply.records import answers, applications
 from interlock.apps.jobs.autoapply.records import artifacts as files
 from interlock.apps.jobs.autoapply.steps.openness import require_listed
@@ -71,27 +72,27 @@ def prepare(task: Task[Application]) -> Outcome:
     data, settings = task.data, settings_in(task.setting("jobs"))
     given = task.read(material, task.workspace, task.id, data.posting_id, data.packet_hash)
     require_listed(given.row)
-    context = packets.context_of(given.row.posting, task.now(), task.id)
-    if given.stored is not None and data.packet_inputs == packets.inputs_of(
+    context = context_of(given.row.posting, task.now(), task.id)
+    if given.stored is not None and data.packet_inputs == inputs_of(
         given.row, given.profile_digest, given.stored.form.questions, given.bank, context
     ):
         return Go(READY_TO_SUBMIT, reason="neither profile nor posting nor answers changed: the packet is used again")
     read, posting = ReadPosting(given.row.posting), given.row.posting
     adapter = adapter_for(posting, settings)
-    form = packets.fill(packets.read_form(adapter, posting), read, given.seeker.profile, given.bank, context)
+    form = fill(read_form(adapter, posting), read, given.seeker.profile, given.bank, context)
     task.save({"knockouts": len(form.knockouts), "open_questions": len(form.open_questions), "adapter": adapter.name})
     documents = _documents(task, read, given.seeker, settings)
-    form = packets.with_letter(form, documents.letter.text, context)
-    claims = packets.claims_of(documents, given.seeker, read)
-    packet = packets.packet_from(given.row, given.profile_digest, documents, form)
-    kept = packets.artifacts_of(packet, documents, form, claims)
-    hashes = task.write(_keep, packet.packet_hash, kept, packets.used_answers(form, given.bank, context))
+    form = with_letter(form, documents.letter.text, context)
+    claims = claims_of(documents, given.seeker, read)
+    packet = packet_from(given.row, given.profile_digest, documents, form)
+    kept = artifacts_of(packet, documents, form, claims)
+    hashes = task.write(_keep, packet.packet_hash, kept, used_answers(form, given.bank, context))
     known = {
         "resume": hashes["resume.pdf"],
         "cover_letter": hashes["letter.pdf"],
         "packet_hash": packet.packet_hash,
-        "packet_inputs": packets.inputs_of(given.row, given.profile_digest, form.questions, given.bank, context),
-        "doubts": _doubts(form, claims, packets.dropped_texts(documents)),
+        "packet_inputs": inputs_of(given.row, given.profile_digest, form.questions, given.bank, context),
+        "doubts": _doubts(form, claims, dropped_texts(documents)),
         "open_questions": len(form.open_questions),
         "knockouts": len(form.knockouts),
         "adapter": adapter.name,
@@ -109,7 +110,7 @@ def material(
     found = profiles.seeker(conn, workspace)
     if found is None:
         raise NotPrepared("there is no profile; `interlock jobs init` writes one, or PUT /api/jobs/profile")
-    stored = packets.stored_packet(conn, instance_id, packet_hash, files=False) if packet_hash else None
+    stored = stored_packet(conn, instance_id, packet_hash, files=False) if packet_hash else None
     return Material(row, found[0], found[1], answers.bank(conn, workspace), stored)
 
 

@@ -15,8 +15,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import packets
-from interlock.apps.jobs.autoapply.by_hand import claimed_as, limits_of
 from interlock.apps.jobs.autoapply.errors import AlreadyApplied, InvalidJobUrl, JobClosed
 from interlock.apps.jobs.autoapply.followers import note_review
 from interlock.apps.jobs.autoapply.machine import (
@@ -28,9 +26,10 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import Application, ReviewReason
-from interlock.apps.jobs.autoapply.packets import StoredPacket
+from interlock.apps.jobs.autoapply.packets.stored import NoPacket, StoredPacket, stored_packet
 from interlock.apps.jobs.autoapply.planned import SCHEDULED
 from interlock.apps.jobs.autoapply.records import already_applied, applications
+from interlock.apps.jobs.autoapply.review.by_hand import claimed_as, limits_of
 from interlock.apps.jobs.autoapply.steps.openness import require_open
 from interlock.apps.jobs.autoapply.submission import (
     Adapter,
@@ -110,9 +109,9 @@ def _ready(
     row = postings.find(conn, workspace, UUID(posting_id)) if posting_id else None
     if row is None:
         raise InvalidJobUrl(f"posting {posting_id} does not exist any more; add it again")
-    stored = packets.stored_packet(conn, instance_id, packet_hash) if packet_hash else None
+    stored = stored_packet(conn, instance_id, packet_hash) if packet_hash else None
     if stored is None:
-        raise packets.NoPacket("the application has no packet; pause and resume it, and it is prepared again")
+        raise NoPacket("the application has no packet; pause and resume it, and it is prepared again")
     earlier = [one for one in effects_of(conn, instance_id) if one.kind == SUBMISSION]
     out = next((one for one in reversed(earlier) if one.status in ("sent", "unknown", "confirmed")), None)
     return Ready(row, stored, out)

@@ -49,7 +49,7 @@ def add(unit: Unit, workspace: str, rule: ApplyRule, actor: Actor) -> RuleRow:
 
 def replace(unit: Unit, workspace: str, rule_id: UUID, rule: ApplyRule, actor: Actor) -> RuleRow:
     """Store a changed rule. One that is paused by it pauses its applications; one that is resumed resumes them."""
-    from interlock.apps.jobs.autoapply import deciding
+    from interlock.apps.jobs.autoapply.review import deciding
 
     require_person_for(rule, actor)
     before = rules.find(unit.conn, workspace, rule_id)

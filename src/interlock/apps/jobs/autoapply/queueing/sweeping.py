@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.machine import PREPARING, QUEUED
 from interlock.apps.jobs.autoapply.planned import VALIDATING
+from interlock.apps.jobs.autoapply.queueing import enqueueing
 from interlock.apps.jobs.autoapply.records import applications, decisions, rules
 from interlock.apps.jobs.autoapply.steps import duties
 from interlock.engine.application import Unit, error_summary, must_raise

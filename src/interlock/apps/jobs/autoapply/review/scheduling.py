@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from interlock.apps.jobs.autoapply import by_hand, deciding
 from interlock.apps.jobs.autoapply.machine import FAILED, PAUSED, PREPARING, QUEUED, READY_TO_SUBMIT, REQUIRES_REVIEW
 from interlock.apps.jobs.autoapply.planned import SCHEDULE, SCHEDULED, VALIDATING
 from interlock.apps.jobs.autoapply.records import applications
+from interlock.apps.jobs.autoapply.review import by_hand, deciding
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.engine import Instance
 from interlock.engine.application import Unit, change, fire, hasten

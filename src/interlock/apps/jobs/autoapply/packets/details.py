@@ -8,9 +8,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from interlock.apps.jobs.autoapply import packets
 from interlock.apps.jobs.autoapply.documents.packet import is_current
 from interlock.apps.jobs.autoapply.machine import application
+from interlock.apps.jobs.autoapply.packets.stored import StoredPacket, stored_packet
 from interlock.apps.jobs.autoapply.records import applications, artifacts
 from interlock.apps.jobs.autoapply.records.applications import ApplicationRow
 from interlock.apps.jobs.autoapply.records.artifacts import ArtifactRow
@@ -46,7 +46,7 @@ def whole(conn: sa.Connection, workspace: str, application_id: UUID) -> Applicat
 def _is_outdated(conn: sa.Connection, row: ApplicationRow, item: Instance | None) -> bool:
     if item is None or item.erased or not row.is_open or row.packet_hash is None or row.posting_id is None:
         return False
-    stored = packets.stored_packet(conn, item.id, row.packet_hash, files=False)
+    stored = stored_packet(conn, item.id, row.packet_hash, files=False)
     posting = postings.find(conn, row.workspace, row.posting_id)
     digest = profiles.digest_of(conn, row.workspace)
     if stored is None or posting is None or digest is None:
@@ -85,17 +85,17 @@ def draft(conn: sa.Connection, workspace: str, application_id: UUID, settings: J
 
 def _stored(
     conn: sa.Connection, workspace: str, application_id: UUID
-) -> tuple[packets.StoredPacket, postings.PostingRow | None]:
+) -> tuple[StoredPacket, postings.PostingRow | None]:
     """The packet with its files, and the posting if it is still there."""
     found = whole(conn, workspace, application_id)
     digest = found.row.packet_hash
-    stored = packets.stored_packet(conn, application_id, digest) if digest and found.item is not None else None
+    stored = stored_packet(conn, application_id, digest) if digest and found.item is not None else None
     if stored is None:
         raise NotFound(f"application {application_id} has no packet yet")
     return stored, postings.find(conn, workspace, found.row.posting_id) if found.row.posting_id else None
 
 
-def _hand_over(row: postings.PostingRow, stored: packets.StoredPacket, settings: JobsSettings) -> dict[str, Any]:
+def _hand_over(row: postings.PostingRow, stored: StoredPacket, settings: JobsSettings) -> dict[str, Any]:
     """The form's fields in their order, each with the text to copy or the file to upload."""
     adapter = adapter_for(row.posting, settings)
     given = adapter.hand_over(stored.filled(row.posting))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from interlock.apps.jobs.autoapply import by_hand, packets
 from interlock.apps.jobs.autoapply.answers.bank import AnswerError, Scope, save
 from interlock.apps.jobs.autoapply.answers.values import Answered, Value
 from interlock.apps.jobs.autoapply.machine import (
@@ -23,8 +22,11 @@ from interlock.apps.jobs.autoapply.machine import (
     application,
 )
 from interlock.apps.jobs.autoapply.models import ReviewReason
+from interlock.apps.jobs.autoapply.packets.form import context_of
+from interlock.apps.jobs.autoapply.packets.stored import stored_packet
 from interlock.apps.jobs.autoapply.planned import SCHEDULED, VALIDATING
 from interlock.apps.jobs.autoapply.records import already_applied, answers, applications, rules, seekers
+from interlock.apps.jobs.autoapply.review import by_hand
 from interlock.apps.jobs.finder.intake import NotPossible
 from interlock.apps.jobs.finder.records import postings
 from interlock.apps.jobs.finder.records.postings import PostingRow
@@ -296,7 +298,7 @@ def answer(unit: Unit, workspace: str, application_id: UUID, given: Sequence[Giv
     row = _posting(unit, found)
     if row is None or not asked:
         raise NotPossible(f"application {application_id} has no form yet; it is read when it is prepared")
-    context = packets.context_of(row.posting, moment(unit.now), found.id)
+    context = context_of(row.posting, moment(unit.now), found.id)
     for one in given:
         question = asked.get(one.key)
         if question is None:
@@ -314,7 +316,7 @@ def answer(unit: Unit, workspace: str, application_id: UUID, given: Sequence[Giv
 def questions_of(unit: Unit, found: Instance) -> Sequence[Answered]:
     """The questions of the form with their answers, as they were when the packet was made."""
     digest = found.data.get("packet_hash")
-    stored = packets.stored_packet(unit.conn, found.id, digest, files=False) if digest else None
+    stored = stored_packet(unit.conn, found.id, digest, files=False) if digest else None
     return stored.form.answered if stored is not None else ()
 
 

@@ -8,14 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from interlock.apps.jobs.autoapply import deciding
 from interlock.apps.jobs.autoapply.errors import ModelQuotaExceeded
 from interlock.apps.jobs.autoapply.records.rules import RuleRow
+from interlock.apps.jobs.autoapply.review import deciding
 from interlock.engine.application import Unit
 from interlock.machine import Fail
 from interlock.testing import broken_laws
-
-from .applicant import ANN, HERE, Applicant
+from tests.apps.jobs.autoapply.applicant import ANN, HERE, Applicant
 
 Act = Callable[[Unit, UUID, UUID], object]
 PAUSES: dict[str, tuple[Act, Act]] = {

@@ -8,11 +8,11 @@ from threading import Barrier
 
 import pytest
 
-from interlock.apps.jobs.autoapply import enqueueing
 from interlock.apps.jobs.autoapply.exchange import importing
 from interlock.apps.jobs.autoapply.exchange.reading_csv import read_past
+from interlock.apps.jobs.autoapply.queueing import enqueueing
+from interlock.apps.jobs.autoapply.queueing.rule_changes import preview_of
 from interlock.apps.jobs.autoapply.records import applications, decisions, logs, seekers
-from interlock.apps.jobs.autoapply.rule_changes import preview_of
 from interlock.apps.jobs.autoapply.rules import check_rule
 from interlock.apps.jobs.claims import steps as claims
 from interlock.apps.jobs.claims.machine import job
@@ -24,8 +24,7 @@ from interlock.engine import CreatedElsewhere
 from interlock.engine.application import Unit, create
 from interlock.machine import AGENT, Actor
 from interlock.store import moment
-
-from .applicant import ANN, HERE, Applicant, blocked
+from tests.apps.jobs.autoapply.applicant import ANN, HERE, Applicant, blocked
 
 ROBOT = Actor(AGENT, "robot")
 
@@ -146,7 +145,7 @@ def test_an_opening_that_was_applied_for_is_never_queued_again_unless_a_person_s
         applicant.choose(posting)
     with pytest.raises(NotPossible, match="applied for it already"):
         applicant.engine.write(
-            lambda unit: enqueueing.enqueue_by_person(unit, HERE, posting, ROBOT, again="I am told to")
+            lambda unit: enqueueing.enqueue_by_person(unit, HERE, posting, ROBOT, again="I was asked to")
         )
     again = applicant.choose(posting, again="they asked me to")
     assert applicant.trial.data(again)["again"] == "they asked me to"
