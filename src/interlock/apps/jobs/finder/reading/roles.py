@@ -186,7 +186,8 @@ def roles_of(document: Document, skills: Sequence[Skill]) -> Value:
     if _MLOPS.search(low):
         kinds = list(dict.fromkeys(["ml-ai", "devops", *kinds]))
     if not kinds and not _DEVELOPS.search(low) and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found)):
-        return Value(["non-software"], "title", document.title) if low else Value([], "not stated")
+        advises = ["consulting"] if "consulting" in found else []
+        return Value(["non-software", *advises], "title", document.title) if low else Value([], "not stated")
     if not kinds:
         kinds, rule, quote = _by_text(document, skills)
     elif _ENGINEER.search(low) and set(kinds) <= {"ml-ai", "security"}:
@@ -229,7 +230,7 @@ def _by_text(document: Document, skills: Sequence[Skill]) -> tuple[list[str], st
         kinds.append("fullstack")
     elif hints:
         kinds.extend(hints)
-    elif front and back and front * 3 >= back and (counts["frontend"] or front > 1):
+    elif front and back and front * 3 >= back and (counts["frontend"] or front > 1 or back == 1):
         kinds.append("fullstack")
     elif front > back or counts["frontend"] > counts["backend"] + 1:
         kinds.append("frontend")

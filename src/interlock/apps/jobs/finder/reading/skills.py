@@ -17,8 +17,16 @@ _NEGATED = re.compile(
     r"|only|limited|necessarily|least))"
     r"(?:\s+[\w'-]+){0,4}\s*$"
 )
+_OTHERS = re.compile(
+    r"\b(?:companies|customers|clients|brands|enterprises|investors|startups|innovators|alumni|veterans|leaders"
+    r"|teams|people|engineers)(?: \w+){0,2}? (?:like|such as|including|from|at)\b[^.;:\u2022\n]*$"
+)
+"""Employers that are named as customers, investors or former homes of colleagues are no technologies."""
 _BEFORE = 60
 _OUTSIDE: frozenset[Section] = frozenset({"benefits", "legal", "pay"})
+_ASKING: frozenset[Section] = frozenset({"requirements", "preferred", "duties"})
+_EMPLOYERS = frozenset({"platform", "data", "database", "cloud", "ml", "observability", "security", "devops", "tool"})
+"""Categories whose products are called like their makers: Databricks, Stripe, OpenAI."""
 _ORDER: dict[Level, int] = {"required": 0, "preferred": 1, "mentioned": 2}
 _ABOUT = 1
 """What a company says of itself ranks below every other mention."""
@@ -32,6 +40,8 @@ def skills_of(document: Document) -> tuple[Skill, ...]:
         assert term is not None
         section = _section(document, one.start)
         if section in _OUTSIDE or _in_address(document.low, one) or _is_negated(document, one):
+            continue
+        if section not in _ASKING and term.category in _EMPLOYERS and _is_employer(document, one):
             continue
         level = _level(document, one, section)
         before = found.get(term.name)
@@ -111,6 +121,11 @@ def _in_address(low: str, one: Spotted) -> bool:
 def _is_negated(document: Document, one: Spotted) -> bool:
     begin, _ = document.sentence(one.start)
     return _NEGATED.search(document.low[max(begin, one.start - _BEFORE) : one.start]) is not None
+
+
+def _is_employer(document: Document, one: Spotted) -> bool:
+    begin, _ = document.sentence(one.start)
+    return _OTHERS.search(document.low, begin, one.start) is not None
 
 
 def _level(document: Document, one: Spotted, section: Section) -> Level:
