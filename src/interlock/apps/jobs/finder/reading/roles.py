@@ -57,7 +57,11 @@ _HINTS = (
 _HINT = re.compile(
     "|".join(rf"(?P<r{index}>(?<![\w&])(?:{words})(?![\w&]))" for index, (_, words) in enumerate(_HINTS))
 )
-_ENGINEER = re.compile(r"software (?:development )?(?:engineer|developer)|\bswe\b|\bsde\b")
+_ENGINEER = re.compile(r"(?:software|systems?) (?:development )?(?:engineer|developer)|\bswe\b|\bsde\b")
+_FOR_ENGINEERS = re.compile(
+    r"\b(?:developer (?:platforms?|tool(?:s|ing)|experience|productivity)|engineering productivity|devex|devx)\b"
+)
+"""What is built for other engineers is operations as well."""
 _DEVELOPS = re.compile(
     r"\b(?:software|developer|programmer|swe|sde|coder|entwickler\w*|d\u00e9veloppeu\w+"
     r"|desarrollador\w*|desenvolvedor\w*"
@@ -190,6 +194,8 @@ def roles_of(document: Document, skills: Sequence[Skill]) -> Value:
         return Value(["non-software", *advises], "title", document.title) if low else Value([], "not stated")
     if not kinds:
         kinds, rule, quote = _by_text(document, skills)
+        if _FOR_ENGINEERS.search(low):
+            kinds = list(dict.fromkeys([*kinds[:1], "devops", *kinds[1:]]))
     elif _ENGINEER.search(low) and set(kinds) <= {"ml-ai", "security"}:
         stack, _, _ = _by_text(document, skills)
         kinds = [*stack[:1], *kinds]
