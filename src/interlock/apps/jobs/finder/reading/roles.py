@@ -189,7 +189,11 @@ def roles_of(document: Document, skills: Sequence[Skill]) -> Value:
     rule, quote = "title", document.title
     if _MLOPS.search(low):
         kinds = list(dict.fromkeys(["ml-ai", "devops", *kinds]))
-    if not kinds and not _DEVELOPS.search(low) and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found)):
+    if (
+        not kinds
+        and not _DEVELOPS.search(low)
+        and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found or _HINT.search(low)))
+    ):
         advises = ["consulting"] if "consulting" in found else []
         return Value(["non-software", *advises], "title", document.title) if low else Value([], "not stated")
     if not kinds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.plain import folded
 from interlock.apps.jobs.finder.reading.values import Level, Section, Skill
 from interlock.apps.jobs.finder.reading.vocabulary import Spotted, Term
 
@@ -28,6 +29,8 @@ _ASKING: frozenset[Section] = frozenset({"requirements", "preferred", "duties"})
 _EMPLOYERS = frozenset({"platform", "data", "database", "cloud", "ml", "observability", "security", "devops", "tool"})
 """Categories whose products are called like their makers: Databricks, Stripe, OpenAI."""
 _ORDER: dict[Level, int] = {"required": 0, "preferred": 1, "mentioned": 2}
+_COMPARED = ("-like", "-style", "-esque")
+"""A "Shopify-like storefront" is none."""
 _ABOUT = 1
 """What a company says of itself ranks below every other mention."""
 
@@ -35,15 +38,20 @@ _ABOUT = 1
 def skills_of(document: Document) -> tuple[Skill, ...]:
     """The skills in the order in which the posting names them, each once, at its highest level."""
     found: dict[str, Skill] = {}
+    employer = folded(document.company)
     for one in _meant(document):
         term = one.term
         assert term is not None
         section = _section(document, one.start)
         if section in _OUTSIDE or _in_address(document.low, one) or _is_negated(document, one):
             continue
+        if document.low.startswith(_COMPARED, one.end):
+            continue
         if section not in _ASKING and term.category in _EMPLOYERS and _is_employer(document, one):
             continue
         level = _level(document, one, section)
+        if level == "mentioned" and folded(term.name) == employer:
+            continue  # what it says of itself is no demand
         before = found.get(term.name)
         if before is not None and _rank(before.level, before.section) <= _rank(level, section):
             continue
