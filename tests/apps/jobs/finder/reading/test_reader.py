@@ -258,7 +258,11 @@ def test_time_zone(location: str, text: str, offset: float | None) -> None:
         ("With over 25 years of experience, Acme is a leading provider.", None, None),
         ("Backed by 15+ years of experience, we help clients grow.", None, None),
         ("We've been developing our product for 16 years and have experience.", None, None),
-        ("2+ years of experience with Java.\nWe will also consider three years of experience in lieu of a degree.", 2, None),
+        (
+            "2+ years of experience with Java.\nWe will also consider three years of experience in lieu of a degree.",
+            2,
+            None,
+        ),
         ("5 years of experience, or 9 years of experience in lieu of a degree", 5, None),
         ("Options vest over 4 years.", None, None),
     ],

@@ -65,6 +65,7 @@ from interlock.apps.jobs.finder.reading.money import amounts, number
         ("The salary is 110,000 - 200,000/year SGD.", 110_000, 200_000, "SGD", "year"),
         ("Salary (USD): 120,000 - 150,000", 120_000, 150_000, "USD", "year"),
         ("Salary: AU$150k - AU$170k + super", 150_000, 170_000, "AUD", "year"),
+        ("$90-120K DOE", 90_000, 120_000, "USD", "year"),
         ("Salary: 18-22 lakhs per annum", 1_800_000, 2_200_000, "INR", "year"),
         ("L\u00f6n: 45 000 - 55 000 SEK per m\u00e5nad", 45_000, 55_000, "SEK", "month"),
         ("Wynagrodzenie: 18 000 - 24 000 PLN brutto / mies", 18_000, 24_000, "PLN", "month"),
@@ -162,6 +163,12 @@ def test_a_year_is_counted_only_from_a_stated_period() -> None:
 )
 def test_numbers_of_several_locales(digits: str, value: float) -> None:
     assert number(digits) == value
+
+
+def test_a_remote_job_states_no_period() -> None:
+    """ "ote" are on-target earnings of a year, and the end of "remote"."""
+    found = read(Source("Engineer", "Remote: $4,000 - $5,000 net")).salary
+    assert found is None
 
 
 def test_amounts_of_millions_are_left_out() -> None:

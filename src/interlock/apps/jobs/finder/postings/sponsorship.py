@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from interlock.apps.jobs.finder.reading.plain import folded, plain
+from interlock.apps.jobs.finder.reading.plain import folded
 
 _NOT = r"(?:no|not|cannot|can't|won't|don't|doesn't|unable to|neither|never|nor)"
 _INSIDE = r"(?:[^.;:,\n]|, at this time,)"
@@ -35,9 +35,8 @@ _VISA = re.compile(r"\bvis(?:a|um)")
 """Worth a closer look; "vision" and "supervise" are not."""
 
 
-def refusal_in(text: str) -> str | None:
-    """The sentence that refuses sponsorship; None where there is none."""
-    lines = plain(text)
+def refusal_in(lines: str) -> str | None:
+    """The sentence of a text without markup that refuses sponsorship; None where there is none."""
     low = folded(lines)
     if "sponsor" not in low and not _VISA.search(low):
         return None
