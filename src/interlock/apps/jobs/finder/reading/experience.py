@@ -76,6 +76,8 @@ _OR_MORE = re.compile(r" (?:or more|plus|minimum)\b")
 _AT_LEAST = re.compile(r"(?:\bat least|\bminimum(?: of)?|\bmin\.?|\bmore than|\bmindestens) [\w() ]{1,14}$")
 _UP_TO = re.compile(r"\b(?:up to|maximum(?: of)?|max\.?|no more than|less than|under|bis zu|jusqu'\u00e0|hasta) ?$")
 _MOST = 30
+_BEFORE = 300
+"""Characters of a sentence in which its subject is looked for."""
 
 
 class Asked(NamedTuple):
@@ -134,7 +136,7 @@ def experience_of(document: Document) -> tuple[Value, Value]:
 
 def _is_own(document: Document, begin: int, start: int, stop: int, end: int) -> bool:
     """Whether a sentence tells of the employer's own years, which are outside of what it asks for."""
-    low = document.low
+    low, begin = document.low, max(begin, start - _BEFORE)
     if _OWN.search(low, begin, start):
         return True
     company = folded(document.company)

@@ -23,6 +23,8 @@ _OTHERS = re.compile(
     r"|teams|people|engineers)(?: \w+){0,2}? (?:like|such as|including|from|at)\b[^.;:\u2022\n]*$"
 )
 """Employers that are named as customers, investors or former homes of colleagues are no technologies."""
+_LIST = 240
+"""How far before a name the word is looked for that makes it an employer's."""
 _BEFORE = 60
 _OUTSIDE: frozenset[Section] = frozenset({"benefits", "legal", "pay"})
 _ASKING: frozenset[Section] = frozenset({"requirements", "preferred", "duties"})
@@ -133,7 +135,7 @@ def _is_negated(document: Document, one: Spotted) -> bool:
 
 def _is_employer(document: Document, one: Spotted) -> bool:
     begin, _ = document.sentence(one.start)
-    return _OTHERS.search(document.low, begin, one.start) is not None
+    return _OTHERS.search(document.low, max(begin, one.start - _LIST), one.start) is not None
 
 
 def _level(document: Document, one: Spotted, section: Section) -> Level:
