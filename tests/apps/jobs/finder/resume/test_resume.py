@@ -93,6 +93,53 @@ def test_a_german_resume_is_read(tmp_path: Path) -> None:
     check_profile(profile)
 
 
+@pytest.mark.parametrize(
+    ("language", "periods", "school", "skills"),
+    [
+        (
+            "french",
+            [("2021-03", None), ("2017-09", "2021-02")],
+            ("Université Lyon 1", "Master", "Informatique"),
+            {"Python", "Django", ".NET", "Kafka"},
+        ),
+        (
+            "spanish",
+            [("2019-01", None), ("2015-06", "2018-12")],
+            ("Universidad Complutense de Madrid", "Grado", "Ingeniería Informática"),
+            {"Java", "PHP", "Docker", "MySQL"},
+        ),
+        (
+            "portuguese",
+            [("2019-10", None), ("2016-02", "2019-09")],
+            ("Universidade do Porto", "Bacharelado", "Informática"),
+            {"Python", "Airflow", "Java", "Spark", "Spring Boot"},
+        ),
+        (
+            "dutch",
+            [("2018-03", None), ("2014-05", "2018-02")],
+            ("Hogeschool Utrecht", "Bachelor", "Informatica"),
+            {"C#", ".NET", "Azure", "Linux", "Ansible"},
+        ),
+    ],
+)
+def test_other_languages_are_read(
+    tmp_path: Path,
+    language: str,
+    periods: list[tuple[str, str | None]],
+    school: tuple[str, str, str],
+    skills: set[str],
+) -> None:
+    found = draft(tmp_path, made.elsewhere(language))
+    profile, written = found.profile, made.ELSEWHERE[language]
+    assert profile["identity"]["name"] == written["top"][0]
+    assert [(one["title"], one["company"]) for one in profile["employment"]] == [one[:2] for one in written["posts"]]
+    assert [(one["start"], one.get("end")) for one in profile["employment"]] == periods
+    [read] = profile["education"]
+    assert (read["school"], read["degree"], read["field"]) == school
+    assert {one["name"] for one in profile["skills"]} == skills
+    check_profile(profile)
+
+
 DATES = {
     "Mar 2021 – Present": ("2021-03", None),  # noqa: RUF001
     "March 2021 - February 2023": ("2021-03", "2023-02"),

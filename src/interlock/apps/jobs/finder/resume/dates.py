@@ -39,7 +39,7 @@ def _one(which: int) -> str:
 _NOW = (
     r"(?P<now>presente?|now|today|current(?:ly)?|ongoing|to date|heute|jetzt|aktuell|dato|laufend"
     r"|(?:\u00e0 )?ce jour|aujourd['\u2019]hui|pr\u00e9sent|actuel(?:lement)?|en cours|(?:la )?actualidad"
-    r"|actual(?:mente)?|(?:o )?(?:momento )?atual(?:mente)?|hoje|hoy|heden|nu)"
+    r"|actual(?:mente)?|(?:o )?momento(?: ac?tual)?|atual(?:mente)?|hoje|hoy|heden|nu)"
 )
 _TO = r" ?(?:-|\u2013|\u2014|\u2212|to|until|till|through|bis(?: zum| zu)?|/|\u00e0|au|a|al|hasta|at\u00e9|tot|t/m) ?"
 RANGE = re.compile(

@@ -14,7 +14,7 @@ from interlock.apps.jobs.finder.resume.lines import Line
 _SCHOOL = re.compile(
     r"\b(?:university|universit\w+|college|school|institute|academy|polytechnic|bootcamp|\w*hochschule|\w*schule|"
     r"gymnasium|akademie|berufskolleg|hogeschool|lycée|faculté|escuela|instituto|facultad|faculdade|escola|insa|iut|"
-    r"tu|fh|eth|mit|th|uc|école|universidad|politecnico)\b",
+    r"tu|fh|eth|mit|th|uc|école|universidade?|politecnico)\b",
     re.IGNORECASE,
 )
 _DEGREE = re.compile(
@@ -24,7 +24,8 @@ _DEGREE = re.compile(
     r"master(?:'s)?(?: of (?:science|arts|engineering))?|"
     r"associate(?:'s)?(?: degree)?|diploma|diplom(?:-\w+)?|abitur|fachabitur|mittlere reife|high school diploma|"
     r"(?:ausbildung|lehre) (?:zum|zur|als) [^,;|]{3,60}|staatsexamen|doctorate|promotion|certificate|"
-    r"licence|dut|bts|doctorat|grado|licenciatura|m[áa]ster universitario|doctorado|mestrado|bacharelado|doutorado)(?!\w))"
+    r"licence|dut|bts|doctorat|grado|licenciatura|m[áa]ster universitario|doctorado|mestrado|bacharelado|"
+    r"doutorado)(?!\w))"
     r"(?: degree)?(?: \(hons\.?\))?(?:,? (?:(?:in|of|im fach|in der|en|em) )?(?P<field>[^,;|()]{2,70}))?",
     re.IGNORECASE,
 )

@@ -24,9 +24,10 @@ _TITLE = re.compile(
     r"\w*leiter(?:in)?|\w*leitung|\w*berater(?:in)?|werkstudent(?:in)?|praktikant(?:in)?|praktikum|auszubildende[r]?|"
     r"\w*mitarbeiter(?:in)?|\w*referent(?:in)?|\w*architekt(?:in)?|\w*administrator(?:in)?|\w*informatiker(?:in)?|"
     r"\w*techniker(?:in)?|\w*kaufmann|\w*kauffrau|sachbearbeiter(?:in)?|geschäftsführer(?:in)?|\w*programmierer(?:in)?|"
-    r"hilfskraft|selbstständig|freiberufler(?:in)?|d[ée]veloppeu(?:r|se)|ing[ée]nieure?|responsable|chef(?:fe)? de projet|"
-    r"alternante?|stagiaire|technicien(?:ne)?|(?:co)?fondat(?:eur|rice)|chercheu(?:r|se)|desarrollador[a]?|"
-    r"programador[a]?|ingenier[oa]|analista|jefe de|becari[oa]|desenvolvedor[a]?|engenheir[oa]|cientista|gerente|"
+    r"hilfskraft|selbstständig|freiberufler(?:in)?|d[ée]veloppeu(?:r|se)|ing[ée]nieure?|responsable|"
+    r"chef(?:fe)? de projet|alternante?|stagiaire|technicien(?:ne)?|(?:co)?fondat(?:eur|rice)|"
+    r"chercheu(?:r|se)|desarrollador[a]?|programador[a]?|ingenier[oa]|analista|jefe de|"
+    r"becari[oa]|desenvolvedor[a]?|engenheir[oa]|cientista|gerente|"
     r"estagi[áa]ri[oa]|t[ée]cnic[oa]|ontwikkelaar|medewerker|projectleider|stagiair|beheerder|adviseur)(?:in)?\b",
     re.IGNORECASE,
 )

@@ -16,13 +16,14 @@ _HEADINGS: dict[Kind, str] = {
         |praxiserfahrung|berufspraxis|berufliche[ ](?:erfahrung(?:en)?|stationen|tatigkeiten?)
         |(?:praktische[ ])?erfahrung(?:en)?
         |(?:parcours|experiences?)[ ]professionnel(?:le)?s?|parcours|emplois
-        |experiencias?[ ](?:laborale?s?|profesionale?s?|profissiona(?:l|is))|experiencias?|trayectoria(?:[ ]profesional)?
+        |experiencias?(?:[ ](?:laborale?s?|profesionale?s?|profissiona(?:l|is)))?|trayectoria(?:[ ]profesional)?
         |historial[ ]laboral|historico[ ]profissional|(?:werk|relevante[ ])?ervaring|loopbaan|werkzaamheden""",
     "education": r"""education(?:[ ](?:and|&)[ ](?:training|certifications?|qualifications))?
         |academic[ ](?:background|history)|studies|(?:schul|aus)?bildung|bildungsweg|studium
         |(?:schulische|akademische)r?[ ](?:aus)?bildung|akademischer[ ]werdegang|schule
         |(?:ausbildung|studium)[ ](?:und|&)[ ](?:studium|ausbildung)
-        |formations?(?:[ ]academique)?|etudes|diplomes(?:[ ]et[ ]formations?)?|formacion(?:[ ]academica)?|educacion|estudios
+        |formations?(?:[ ]academique)?|etudes|diplomes(?:[ ]et[ ]formations?)?|formacion(?:[ ]academica)?|educacion
+        |estudios
         |formacao(?:[ ]academica)?|educacao|escolaridade|opleiding(?:en)?|onderwijs""",
     "skills": r"""(?:(?:technical|computer|core|key|professional|it|hard|relevant|main|other)[ ])?
         (?:skills?|competenc(?:ies|es)|expertise|technologies|proficiencies)
