@@ -408,3 +408,17 @@ def test_a_team_around_the_globe_frees_no_job_that_is_bound_to_a_country() -> No
     text = "We are a globally distributed, remote team."
     assert read(Source("Engineer", text, locations=["Remote"]))["timezoneFlexible"]
     assert not read(Source("Engineer", text, locations=["Remote, United States"]))["timezoneFlexible"]
+
+
+@pytest.mark.parametrize(
+    ("location", "city"),
+    [
+        ("Boston, MA; New York, NY; Remote", "Boston"),
+        ("New York, NY; Boston, MA", "New York"),
+        ("Washington, D.C. (remote)", "Washington"),
+        ("Portland, OR, or San Francisco, CA", "Portland"),
+        ("Remote, United States", None),
+    ],
+)
+def test_the_first_city_of_several_counts(location: str, city: str | None) -> None:
+    assert read(Source("Engineer", locations=[location]))["city"] == city
