@@ -31,6 +31,9 @@ _ASKING: frozenset[Section] = frozenset({"requirements", "preferred", "duties"})
 _EMPLOYERS = frozenset({"platform", "data", "database", "cloud", "ml", "observability", "security", "devops", "tool"})
 """Categories whose products are called like their makers: Databricks, Stripe, OpenAI."""
 _ORDER: dict[Level, int] = {"required": 0, "preferred": 1, "mentioned": 2}
+CHOICES = ("/", " or ", " oder ", " ou ")
+EXAMPLES = ("such as", "e.g", "similar", "equivalent", "one of", "any of", "one or more", "at least one", "z.b")
+"""A sentence with one of these asks for one of the technologies that it names."""
 _COMPARED = ("-like", "-style", "-esque")
 """A "Shopify-like storefront" is none."""
 _ABOUT = 1
@@ -38,7 +41,10 @@ _ABOUT = 1
 
 
 def skills_of(document: Document) -> tuple[Skill, ...]:
-    """The skills in the order in which the posting names them, each once, at its highest level."""
+    """The skills in the order in which the posting names them, each once, at its highest level.
+
+    Of several sentences at that level, one counts that names no other technology to choose, wherever it stands.
+    """
     found: dict[str, Skill] = {}
     employer = folded(document.company)
     for one in _meant(document):
@@ -55,13 +61,20 @@ def skills_of(document: Document) -> tuple[Skill, ...]:
         if level == "mentioned" and folded(term.name) == employer:
             continue  # what it says of itself is no demand
         before = found.get(term.name)
-        if before is not None and _rank(before.level, before.section) <= _rank(level, section):
+        above = _rank(level, section) - _rank(before.level, before.section) if before is not None else -1
+        if above > 0 or (above == 0 and before is not None and not offers_choice(before.quote)):
             continue
-        skill = Skill(
-            term.name, term.category, level, section, document.quote(one.start, one.end), term.weight, term.implies
-        )
-        found[term.name] = skill
+        quote = document.quote(one.start, one.end)
+        if above == 0 and before is not None and offers_choice(quote) and before.quote <= quote:
+            continue
+        found[term.name] = Skill(term.name, term.category, level, section, quote, term.weight, term.implies)
     return tuple(found.values())
+
+
+def offers_choice(sentence: str) -> bool:
+    """Whether one of several technologies that a sentence names will do."""
+    low = f" {sentence.lower()} "
+    return any(word in low for word in (*CHOICES, *EXAMPLES))
 
 
 def _section(document: Document, at: int) -> Section:
