@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlock.apps.jobs.finder.filtering import filter_posting
+from interlock.apps.jobs.finder.filtering.checks import CHECKS
 from interlock.apps.jobs.finder.matching import match_posting
 from interlock.apps.jobs.finder.postings.read_posting import posting_of
 from interlock.apps.jobs.finder.profiles.profile_file import check_profile
 from interlock.apps.jobs.finder.profiles.seeker import Seeker
+from interlock.apps.jobs.finder.reading.vocabulary import terms
 from interlock.apps.jobs.finder.scoring import score_row
 from tests.apps.jobs.finder.seekers import FILLER, NOW, PROFILE, SEEKER, row, seeker
 
@@ -107,6 +109,42 @@ def test_every_point_is_explained(
     assert 0 <= result.match_score <= 100
     assert 0 <= result.confidence <= 1
     assert score_row(posting, SEEKER, NOW) == score_row(posting, SEEKER, NOW)
+
+
+NAMES = sorted(
+    one.name for one in terms().values() if not one.case and one.category not in {"concept", "method", "standard"}
+)
+WORDINGS = ("- {}", "- Strong experience with {}", "- {} or Zig", "- 3+ years of {}, and the sea", "- Tools such as {}")
+
+
+@given(
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique=True),
+    st.lists(st.tuples(st.sampled_from(WORDINGS), st.sampled_from(NAMES)), max_size=6),
+    st.data(),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_laws_hold_for_the_whole_vocabulary(has: list[str], lines: list[tuple[str, str]], data: Any) -> None:
+    who = seeker(skills=[{"name": one, "years": data.draw(st.integers(0, 12))} for one in has])
+    asked = [wording.format(name) for wording, name in lines]
+    before = score("\n".join([FILLER, "Requirements", *asked]), who)
+    at = data.draw(st.integers(0, len(asked)))
+    more = [*asked[:at], f"- {data.draw(st.sampled_from(has))}", *asked[at:]]
+    after = score("\n".join([FILLER, "Requirements", *more]), who)
+    assert after >= before
+    mixed = data.draw(st.permutations(more))
+    assert score("\n".join([FILLER, "Requirements", *mixed]), who) == after
+    found = filter_posting(posting_of(row(description="\n".join([FILLER, "Requirements", *more]))), who, NOW)
+    assert all(one.evidence.quote and one.points > 0 for one in found.strikes)
+    assert not {one.check for one in found.checks_skipped} & set(found.checks_performed)
+
+
+@pytest.mark.parametrize("field", ["location", "description", "salary_range", "posted_date", "title"])
+def test_what_is_missing_is_no_strike(field: str) -> None:
+    whole = row(location="Berlin", salary_range="USD 1000-2000 per year", posted_date="2020-01-01", title="Junior Cook")
+    against = {one.rule for one in filter_posting(posting_of(whole), SEEKER, NOW).strikes}
+    result = filter_posting(posting_of({**whole, field: None}), SEEKER, NOW)
+    assert {one.rule for one in result.strikes} <= against
+    assert len(result.checks_performed) + len(result.checks_skipped) == len(CHECKS)
 
 
 HOSTILE = ["requirements\n- Python or Java/Go, ", "remote in the ", "a/", "must be located in "]

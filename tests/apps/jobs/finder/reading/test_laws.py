@@ -82,6 +82,7 @@ HOSTILE = {
     "commas": "1,",
     "quotes": "'",
     "glued": "Requirements",
+    "employers": "companies like Databricks, ",
 }
 
 

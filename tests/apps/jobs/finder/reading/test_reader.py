@@ -183,6 +183,7 @@ def test_seniority_by_title(title: str, seniority: str) -> None:
         ("Boston, MA", "Work from home, the office or a mix of both.", "hybrid"),
         ("London", "Most people come in 2-3 days a week.", "hybrid"),
         ("London", "We work from our office Monday through Thursday.", "hybrid"),
+        ("S\u00e3o Paulo, hibrido", "", "hybrid"),
         ("London", "You split your time between home and our office.", "hybrid"),
         ("Berlin", "Du arbeitest zwei Tage pro Woche im Homeoffice.", "hybrid"),
         ("Boston, MA", "Work type: Remote", "remote"),
@@ -254,12 +255,26 @@ def test_time_zone(location: str, text: str, offset: float | None) -> None:
         ("For over 20 years we have built ships.", None, None),
         ("We have 20 years of experience in the market.", None, None),
         ("Our company has 30 years of history.", None, None),
+        ("With over 25 years of experience, Acme is a leading provider.", None, None),
+        ("Backed by 15+ years of experience, we help clients grow.", None, None),
+        ("We've been developing our product for 16 years and have experience.", None, None),
+        (
+            "2+ years of experience with Java.\nWe will also consider three years of experience in lieu of a degree.",
+            2,
+            None,
+        ),
+        ("5 years of experience, or 9 years of experience in lieu of a degree", 5, None),
         ("Options vest over 4 years.", None, None),
     ],
 )
 def test_years_of_experience(text: str, least: int | None, most: int | None) -> None:
     reading = read(Source("Engineer", text))
     assert (reading["experienceMin"], reading["experienceMax"]) == (least, most)
+
+
+def test_the_years_that_the_employer_has_are_no_demand() -> None:
+    text = "Lamp Works has more than 20 years of experience in lamps.\nYou have 3 years of experience."
+    assert read(Source("Engineer", text, company="Lamp Works"))["experienceMin"] == 3
 
 
 @pytest.mark.parametrize(
@@ -282,6 +297,10 @@ def test_years_of_experience(text: str, least: int | None, most: int | None) -> 
         ("Technical Writer", "", ["non-software"]),
         ("Penetration Tester", "", ["security"]),
         ("Network Administrator", "", ["devops"]),
+        ("Senior Java (Spring)", "", ["backend"]),
+        ("Software Engineer, Developer Platform", "", ["backend", "devops"]),
+        ("Sales Consultant", "", ["non-software", "consulting"]),
+        ("Software Engineer", "Node.js and React", ["fullstack"]),
         ("Software Engineer, Marketing", "", ["backend"]),
         ("Cloud Engineer", "", ["devops"]),
         ("Cloud Security Engineer", "", ["devops", "security"]),
@@ -360,6 +379,8 @@ def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
         ("This is a repost of an earlier opening.", "isRepost", True),
         ("You will have six direct reports.", "isManagement", True),
         ("Direct reports: none", "isManagement", False),
+        ("Not inclusive of any bonus or equity that might exist.", "includesEquity", False),
+        ("We are a globally distributed team. This is a remote role.", "timezoneFlexible", True),
         ("Apply from anywhere in the world.", "timezoneFlexible", True),
         ("This is a part-time position.", "employmentType", "part-time"),
         ("Employment type: full-time", "employmentType", "full-time"),
@@ -367,3 +388,37 @@ def test_a_posting_in_one_line_is_not_all_legal_text() -> None:
 )
 def test_flags(text: str, name: str, value: object) -> None:
     assert read(Source("Engineer", text))[name] == value
+
+
+@pytest.mark.parametrize(
+    ("title", "offset"),
+    [
+        ("Support Engineer (US West Coast)", -8),
+        ("Support Engineer, CET", 1),
+        ("Support Engineer (EST hours)", -5),
+        ("Best Support Engineer, est. 1990", None),
+        ("Support Engineer, PST or EST", None),
+    ],
+)
+def test_a_title_may_ask_for_a_time_zone(title: str, offset: int | None) -> None:
+    assert read(Source(title, locations=["Remote"]))["timezone"] == offset
+
+
+def test_a_team_around_the_globe_frees_no_job_that_is_bound_to_a_country() -> None:
+    text = "We are a globally distributed, remote team."
+    assert read(Source("Engineer", text, locations=["Remote"]))["timezoneFlexible"]
+    assert not read(Source("Engineer", text, locations=["Remote, United States"]))["timezoneFlexible"]
+
+
+@pytest.mark.parametrize(
+    ("location", "city"),
+    [
+        ("Boston, MA; New York, NY; Remote", "Boston"),
+        ("New York, NY; Boston, MA", "New York"),
+        ("Washington, D.C. (remote)", "Washington"),
+        ("Portland, OR, or San Francisco, CA", "Portland"),
+        ("Remote, United States", None),
+    ],
+)
+def test_the_first_city_of_several_counts(location: str, city: str | None) -> None:
+    assert read(Source("Engineer", locations=[location]))["city"] == city

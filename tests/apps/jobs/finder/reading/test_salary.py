@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interlock.apps.jobs.finder.reading import Source, read
 from interlock.apps.jobs.finder.reading.money import amounts, number
@@ -58,6 +60,15 @@ from interlock.apps.jobs.finder.reading.money import amounts, number
             "USD",
             "year",
         ),
+        ("Salary: R$ 8 mil a R$ 11 mil por m\u00eas", 8_000, 11_000, "BRL", "month"),
+        ("Base $150,000 - 250,000k", 150_000, 250_000, "USD", "year"),
+        ("The salary is 110,000 - 200,000/year SGD.", 110_000, 200_000, "SGD", "year"),
+        ("Salary (USD): 120,000 - 150,000", 120_000, 150_000, "USD", "year"),
+        ("Salary: AU$150k - AU$170k + super", 150_000, 170_000, "AUD", "year"),
+        ("$90-120K DOE", 90_000, 120_000, "USD", "year"),
+        ("Salary: 18-22 lakhs per annum", 1_800_000, 2_200_000, "INR", "year"),
+        ("L\u00f6n: 45 000 - 55 000 SEK per m\u00e5nad", 45_000, 55_000, "SEK", "month"),
+        ("Wynagrodzenie: 18 000 - 24 000 PLN brutto / mies", 18_000, 24_000, "PLN", "month"),
         ("Zone A: $200,000-$250,000; Zone B: $180,000-$225,000 Salary zones", 180_000, 250_000, "USD", "year"),
         ("Total compensation: $250,000 - $320,000; base $180,000 - $220,000.", 180_000, 220_000, "USD", "year"),
         (
@@ -106,6 +117,11 @@ def test_pay(text: str, low: float | None, high: float | None, currency: str, pe
         "Life insurance of $50,000 per employee.",
         "Teams of 10-15 people, 40 hours per week.",
         "Founded in 2015 - 2016, now in 30 countries.",
+        "Up to $1,500 USD/ $2,025 CAD towards IT set up for your home",
+        "A weekly lunch stipend of $75/\u00a375 or equivalent in your local currency for lunch.",
+        "Funding for compute (~$15k/month) and other research expenses",
+        "You close deals for public sector accounts of $500K to $5M+.",
+        "Pay: $2,500 bi-weekly",
     ],
 )
 def test_other_amounts_are_no_pay(text: str) -> None:
@@ -149,5 +165,60 @@ def test_numbers_of_several_locales(digits: str, value: float) -> None:
     assert number(digits) == value
 
 
+def test_a_remote_job_states_no_period() -> None:
+    """ "ote" are on-target earnings of a year, and the end of "remote"."""
+    found = read(Source("Engineer", "Remote: $4,000 - $5,000 net")).salary
+    assert found is None
+
+
 def test_amounts_of_millions_are_left_out() -> None:
     assert amounts("$5m, $3 billion, $2 trillion and 4mm") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Salary: $120,000 - $150,000",
+        "Salary: $120,000\u2014$150,000 USD",
+        "Salary: $120,000.00 to $150,000.00",
+        "Base pay is between $120k and $150k",
+        "Salary: $120-150K",
+        "Salary: US$120,000 \u2013 US$150,000 per annum",
+        "Salary: USD 120,000 - 150,000 annually",
+        "Salary: 120,000-150,000 USD/year",
+        "Salary: 120.000 - 150.000 USD",
+        "Salary: 120 000 \u2013 150 000 $ a year",
+        "Minimum salary: $120,000\nMaximum salary: $150,000",
+        "Pay: $120,000.00/Yr. - $150,000.00/Yr.",
+        "Pay range\n$120,000&mdash;$150,000 USD",
+        "<p>Salary:&nbsp;<b>$120,000</b>&nbsp;&ndash;&nbsp;<b>$150,000</b></p>",
+        "Compensation: $10,000 - $12,500 per month",
+    ],
+)
+def test_one_salary_in_many_writings(text: str) -> None:
+    salary = read(Source("Engineer", text)).salary
+    assert salary is not None
+    assert (salary.annual(), salary.currency) == ((120_000, 150_000), "USD")
+
+
+@given(
+    st.integers(20, 400),
+    st.integers(1, 90),
+    st.sampled_from(
+        [("$", "USD"), ("\u20ac", "EUR"), ("\u00a3", "GBP"), ("CA$", "CAD"), ("A$", "AUD"), ("CHF ", "CHF")]
+    ),
+    st.sampled_from([" - ", "\u2013", " to ", " \u2014 "]),
+    st.sampled_from(["{:,}", "{k}k", "{:,}.00"]),
+    st.sampled_from(["", " per year", "/yr", " annually", " p.a."]),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_range_is_read_as_written(
+    thousands: int, wider: int, money: tuple[str, str], join: str, form: str, period: str
+) -> None:
+    low, high = thousands * 1000, (thousands + wider) * 1000
+    first, second = (money[0] + form.replace("{k}", str(one // 1000)).format(one) for one in (low, high))
+    salary = read(Source("Engineer", f"About us\nThe salary is {first}{join}{second}{period}.\nApply now.")).salary
+    if high > 6 * low:
+        return
+    assert salary is not None
+    assert (salary.annual(), salary.currency) == ((low, high), money[1])

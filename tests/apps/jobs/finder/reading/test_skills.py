@@ -38,6 +38,14 @@ from interlock.apps.jobs.finder.reading.vocabulary import terms
         ("Pekko, http4s, sbt; Testcontainers, Flyway", {"pekko", "http4s", "sbt", "testcontainers", "flyway"}),
         ("We grunt with effort and greet Hugo. Teams cohere.", set()),
         ("You write controllers in Go for Kubernetes", {"go", "kubernetes"}),
+        ("Familiarity with Next.js.", {"next.js"}),
+        ("See our next steps. Next, we travel.", set()),
+        ("Java, JS, TS or Python", {"java", "javascript", "typescript", "python"}),
+        ("The TS position reports to J. S. Bach", set()),
+        ("Cloud node pools and worker nodes", set()),
+        ("A Shopify-like storefront", set()),
+        ("Top tier companies like Databricks, Stripe and OpenAI use it.", set()),
+        ("Requirements:\nExperience at companies like ours, with Databricks", {"databricks"}),
         ("Des interfaces en Vue 3, en vue de les vendre", {"vue.js"}),
     ],
 )
@@ -91,3 +99,10 @@ def test_cues_are_in_lower_case() -> None:
         assert phrases, name
         for phrase in phrases:
             assert phrase == phrase.lower().strip(" "), (name, phrase)
+
+
+def test_what_an_employer_says_of_its_product_is_no_demand() -> None:
+    about = "Sentry helps developers fix errors. We build Sentry in Python."
+    assert read(Source("Engineer", about, company="Sentry"))["technologies"] == ["python"]
+    asked = f"{about}\nRequirements:\nYou have used Sentry."
+    assert set(read(Source("Engineer", asked, company="Sentry"))["technologies"]) == {"python", "sentry"}

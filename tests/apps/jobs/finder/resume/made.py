@@ -271,3 +271,69 @@ LAYOUTS = {
     "word": word,
     "word table": lambda: word(table=True),
 }
+
+
+ELSEWHERE: dict[str, Any] = {
+    "french": {
+        "top": ("Camille Dubois", "Lyon, France · camille.dubois@example.org · +33 6 12 34 56 78"),
+        "headings": ("EXPÉRIENCE PROFESSIONNELLE", "FORMATION", "COMPÉTENCES"),
+        "posts": (
+            ("Développeuse back-end senior", "Rivage Données", "mars 2021 – à ce jour", "Facturation avec Kafka."),  # noqa: RUF001
+            ("Développeuse Python", "Atelier Nuage S.A.", "sept. 2017 – févr. 2021", "API en Django."),  # noqa: RUF001
+        ),
+        "school": "Master Informatique, Université Lyon 1, 2015 – 2017",  # noqa: RUF001
+        "skills": "Python, Django, .NET",
+    },
+    "spanish": {
+        "top": ("Lucía Moreno Gil", "Madrid, España | lucia.moreno@example.org | +34 612 345 678"),
+        "headings": ("Experiencia profesional", "Formación académica", "Conocimientos técnicos"),
+        "posts": (
+            ("Ingeniera de software", "Bahía Sistemas S.L.", "Enero 2019 - Actualidad", "Servicios con Java."),
+            ("Desarrolladora web", "Taller Digital", "06/2015 - 12/2018", "Tiendas con PHP y MySQL."),
+        ),
+        "school": "Grado en Ingeniería Informática, Universidad Complutense de Madrid, 2011 - 2015",
+        "skills": "Java, PHP, Docker",
+    },
+    "portuguese": {
+        "top": ("Rafael Nunes", "Porto, Portugal | rafael.nunes@example.org | +351 912 345 678"),
+        "headings": ("Experiência profissional", "Formação", "Competências técnicas"),
+        "posts": (
+            ("Engenheiro de dados", "Cais Dados Ltda.", "out 2019 até o momento", "Fluxos em Airflow e Spark."),
+            ("Desenvolvedor Java", "Norte Bank", "fev 2016 - set 2019", "APIs com Spring Boot."),
+        ),
+        "school": "Bacharelado em Informática, Universidade do Porto, 2011 - 2015",
+        "skills": "Python, Airflow, Java",
+    },
+    "dutch": {
+        "top": ("Sanne de Vries", "Utrecht, Nederland | sanne@example.org | +31 6 12345678"),
+        "headings": ("Werkervaring", "Opleiding", "Vaardigheden"),
+        "posts": (
+            ("Software ontwikkelaar", "Grachten Data B.V.", "mrt 2018 – heden", "Diensten in C# op Azure."),  # noqa: RUF001
+            ("Systeem beheerder", "Polder Netwerken", "05/14 - 02/18", "Beheer van Linux en Ansible."),
+        ),
+        "school": "Bachelor Informatica, Hogeschool Utrecht, 2010 – 2014",  # noqa: RUF001
+        "skills": "C#, .NET, Azure",
+    },
+}
+"""Resumes in other languages: each post with its title, company, dates and what was done."""
+
+
+def elsewhere(language: str) -> bytes:
+    """One column; the title left and the dates at the right margin, the company below."""
+    one, paper, y = ELSEWHERE[language], Paper(), 800.0
+    paper.write(50, y, one["top"][0], 20, bold=True)
+    paper.write(50, y - 16, one["top"][1])
+    y -= 50
+    paper.write(50, y, one["headings"][0], 12, bold=True)
+    for title, company, dates, done in one["posts"]:
+        y -= 18
+        paper.write(50, y, title, bold=True)
+        paper.write(545, y, dates, right=True)
+        paper.write(50, y - 13, company)
+        y -= 26
+        paper.write(60, y, f"• {done}")
+    for heading, line in zip(one["headings"][1:], (one["school"], one["skills"]), strict=True):
+        paper.write(50, y - 26, heading, 12, bold=True)
+        y -= 42
+        paper.write(50, y, line)
+    return paper.done()

@@ -93,6 +93,53 @@ def test_a_german_resume_is_read(tmp_path: Path) -> None:
     check_profile(profile)
 
 
+@pytest.mark.parametrize(
+    ("language", "periods", "school", "skills"),
+    [
+        (
+            "french",
+            [("2021-03", None), ("2017-09", "2021-02")],
+            ("Université Lyon 1", "Master", "Informatique"),
+            {"Python", "Django", ".NET", "Kafka"},
+        ),
+        (
+            "spanish",
+            [("2019-01", None), ("2015-06", "2018-12")],
+            ("Universidad Complutense de Madrid", "Grado", "Ingeniería Informática"),
+            {"Java", "PHP", "Docker", "MySQL"},
+        ),
+        (
+            "portuguese",
+            [("2019-10", None), ("2016-02", "2019-09")],
+            ("Universidade do Porto", "Bacharelado", "Informática"),
+            {"Python", "Airflow", "Java", "Spark", "Spring Boot"},
+        ),
+        (
+            "dutch",
+            [("2018-03", None), ("2014-05", "2018-02")],
+            ("Hogeschool Utrecht", "Bachelor", "Informatica"),
+            {"C#", ".NET", "Azure", "Linux", "Ansible"},
+        ),
+    ],
+)
+def test_other_languages_are_read(
+    tmp_path: Path,
+    language: str,
+    periods: list[tuple[str, str | None]],
+    school: tuple[str, str, str],
+    skills: set[str],
+) -> None:
+    found = draft(tmp_path, made.elsewhere(language))
+    profile, written = found.profile, made.ELSEWHERE[language]
+    assert profile["identity"]["name"] == written["top"][0]
+    assert [(one["title"], one["company"]) for one in profile["employment"]] == [one[:2] for one in written["posts"]]
+    assert [(one["start"], one.get("end")) for one in profile["employment"]] == periods
+    [read] = profile["education"]
+    assert (read["school"], read["degree"], read["field"]) == school
+    assert {one["name"] for one in profile["skills"]} == skills
+    check_profile(profile)
+
+
 DATES = {
     "Mar 2021 – Present": ("2021-03", None),  # noqa: RUF001
     "March 2021 - February 2023": ("2021-03", "2023-02"),
@@ -106,6 +153,21 @@ DATES = {
     "June 2020 -": ("2020-06", None),
     "(2014 - 2018)": ("2014", "2018"),
     "2014": ("2014", "2014"),
+    "janv. 2019 \u2013 ao\u00fbt 2021": ("2019-01", "2021-08"),
+    "Depuis mars 2020": ("2020-03", None),
+    "septembre 2018 \u00e0 ce jour": ("2018-09", None),
+    "Enero de 2017 - Actualidad": ("2017-01", None),
+    "marzo 2015 a diciembre 2016": ("2015-03", "2016-12"),
+    "fev 2020 at\u00e9 o momento atual": ("2020-02", None),
+    "Desde 2019": ("2019", None),
+    "desde 2015 hasta 2018": ("2015", "2018"),
+    "mrt 2016 t/m heden": ("2016-03", None),
+    "03/21 - 05/23": ("2021-03", "2023-05"),
+    "11/98 - Present": ("1998-11", None),
+    "Mar '21 - Jun '22": ("2021-03", "2022-06"),
+    "2019.04 - 2020.11": ("2019-04", "2020-11"),
+    "05/23": None,
+    "3/12 of the team": None,
     "in 4021 places": None,
     "+1 503 555 2014": ("2014", "2014"),
 }

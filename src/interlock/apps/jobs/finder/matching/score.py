@@ -144,10 +144,13 @@ def _would_be(
 
     gains: list[WouldBe] = []
     if found.whole and shares["skills"].share is not None:
-        for demand, weight in found.missing:
-            if demand.level != "mentioned":
-                share = (found.had + weight) / found.whole
-                gains.append(WouldBe(f"you had {demand.name}", again("skills", share)))
+        had, whole = found.had, found.whole
+        with_skill = {weight: again("skills", (had + weight) / whole) for weight in {one for _, one in found.missing}}
+        gains += [
+            WouldBe(f"you had {demand.name}", with_skill[weight])
+            for demand, weight in found.missing
+            if demand.level != "mentioned"
+        ]
     gains.extend(
         WouldBe(f"the {name} were known and as wanted", again(name, 1.0))
         for name in ("salary", "location", "seniority")

@@ -11,12 +11,11 @@ from typing import Literal
 from interlock.apps.jobs.finder.identity.keys import words
 from interlock.apps.jobs.finder.postings.posting import Evidence
 from interlock.apps.jobs.finder.reading import Skill
+from interlock.apps.jobs.finder.reading.skills import EXAMPLES
 from interlock.apps.jobs.finder.reading.vocabulary import terms
 
 Level = Literal["primary", "required", "preferred", "mentioned"]
 ORDER: dict[Level, int] = {"primary": 0, "required": 1, "preferred": 2, "mentioned": 3}
-_EXAMPLES = ("such as", "e.g", "similar", "equivalent", "one of", "any of", "one or more", "at least one", "z.b")
-"""A sentence with one of these asks for one of the technologies that it names."""
 _CLAUSE = re.compile(r" and | und | et | y | with |[;.] ")
 _TOKEN = re.compile(r"[\s,;()]+")
 _BEGINNING = 3000
@@ -107,7 +106,7 @@ class _Sentence:
 
     def __init__(self, quote: str) -> None:
         low = quote.lower()
-        self.examples = low if any(word in low for word in _EXAMPLES) else None
+        self.examples = low if any(word in low for word in EXAMPLES) else None
         has_or = "/" in low or any(word in f" {low} " for word in _OR)
         self.clauses = _CLAUSE.split(low) if has_or and self.examples is None else ()
 

@@ -152,7 +152,7 @@ class ReadPosting:
     @cached_property
     def no_sponsorship(self) -> Known | None:
         """The sentence in which the employer refuses to sponsor a visa."""
-        quote = refusal_in(self.source.text)
+        quote = refusal_in(self.reading.text)
         return Known(True, Evidence(source="text", field="sponsorship", quote=quote)) if quote else None
 
     @cached_property

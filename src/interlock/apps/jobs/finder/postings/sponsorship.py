@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from interlock.apps.jobs.finder.reading.plain import folded, plain
+from interlock.apps.jobs.finder.reading.plain import folded
 
 _NOT = r"(?:no|not|cannot|can't|won't|don't|doesn't|unable to|neither|never|nor)"
 _INSIDE = r"(?:[^.;:,\n]|, at this time,)"
@@ -31,27 +32,45 @@ _NOT_REFUSED = re.compile(r"\b(?:not only|no matter|not a problem|no problem)\b"
 LONGEST_QUOTE = 240
 
 
-_VISA = re.compile(r"\bvis(?:a|um)")
+_NAMED = re.compile(r"sponsor|\bvis(?:a|um)")
 """Worth a closer look; "vision" and "supervise" are not."""
+_AROUND = 200
+"""Characters around it in which a refusal stands."""
 
 
-def refusal_in(text: str) -> str | None:
-    """The sentence that refuses sponsorship; None where there is none."""
-    lines = plain(text)
+def refusal_in(lines: str) -> str | None:
+    """The sentence of a text without markup that refuses sponsorship; None where there is none."""
     low = folded(lines)
-    if "sponsor" not in low and not _VISA.search(low):
-        return None
-    best: tuple[int, int] | None = None
-    for pattern in _REFUSED:
-        for found in pattern.finditer(low):
-            begin, end = _sentence(low, found.start(), found.end())
-            sentence = low[begin:end]
-            if not _OF_WORK.search(sentence) or _ASKED.search(sentence) or _NOT_REFUSED.search(sentence):
-                continue
-            if best is None or begin < best[0]:
-                best = (begin, end)
-            break
-    return lines[best[0] : best[1]].strip(" \n•-")[:LONGEST_QUOTE] if best else None
+    for first, last in _stretches(low):
+        refusals = [one for pattern in _REFUSED if (one := _refusal(pattern, low, first, last)) is not None]
+        if refusals:
+            begin, end = min(refusals)
+            return lines[begin:end].strip(" \n•-")[:LONGEST_QUOTE]
+    return None
+
+
+def _stretches(low: str) -> Iterator[tuple[int, int]]:
+    """Where sponsorship and visas are named, with what stands around them."""
+    first = last = -1
+    for found in _NAMED.finditer(low):
+        if last >= found.start() - _AROUND:
+            last = found.end() + _AROUND
+            continue
+        if last >= 0:
+            yield first, last
+        first, last = max(0, found.start() - _AROUND), found.end() + _AROUND
+    if last >= 0:
+        yield first, last
+
+
+def _refusal(pattern: re.Pattern[str], low: str, first: int, last: int) -> tuple[int, int] | None:
+    """The first sentence of a stretch in which the pattern refuses sponsorship of work."""
+    for found in pattern.finditer(low, first, last):
+        begin, end = _sentence(low, found.start(), found.end())
+        sentence = low[begin:end]
+        if _OF_WORK.search(sentence) and not _ASKED.search(sentence) and not _NOT_REFUSED.search(sentence):
+            return begin, end
+    return None
 
 
 def _sentence(low: str, start: int, end: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from interlock.apps.jobs.finder.reading.vocabulary import Hit, spot
 
 LONGEST_QUOTE = 240
 _START = itemgetter(0)
-_END = re.compile(r"\n|[.!?;] ")
+_END = re.compile(r"[\n.!?;](?:(?<=\n)|(?<=[.!?;]) )")
 _ABBREVIATED = ("e.g", "i.e", "u.s", "etc", " sr", " jr", "z.b", "bzw", "incl", "inkl", " vs", "p.ex", " st", "approx")
 
 

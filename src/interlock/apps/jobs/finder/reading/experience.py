@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.plain import folded
 from interlock.apps.jobs.finder.reading.values import Value
 
 NUMBER_WORDS = {
@@ -55,8 +56,17 @@ _LISTED = re.compile(
     rf"(?: of)? (?:\w+ ){{0,2}}experience ?(?:required|needed)? ?: ?(?P<low>{_NUMBER})(?: ?- ?(?P<high>{_NUMBER}))?"
 )
 """A form's line: "Years of experience: 5+"."""
-_OWN = re.compile(r"\b(?:we|our(?: \w+){1,3}|the company) (?:already )?(?:have|has|bring|brings|share)\b")
-"""What the employer has is nothing that it asks for."""
+_OWN = re.compile(
+    r"\b(?:we|our(?: \w+){1,3}|the company) (?:already )?(?:have|has|bring|brings|share)\b"
+    r"|\bwe(?:'ve| have) been\b|\b(?:backed by|building on|drawing on|built on)\b"
+)
+_OWN_AFTER = re.compile(
+    r"[^.,;]*, ?(?:all \d|we\b|our\b|(?:[\w&'-]+ ){1,4}(?:is|are|has|have|helps?|provides?|delivers?|offers?)\b)"
+)
+"""What the employer has is nothing that it asks for: "With over 25 years of experience, Acme is"."""
+_HAS = re.compile(r"\b(?:has|have|with|brings?|offers?|boasts?)\b")
+_INSTEAD = re.compile(r"\b(?:also consider|alternativ\w+|substitut\w+|in lieu of)\b")
+"""What follows counts in place of the demand."""
 _ASKED = re.compile(
     r"(?: or more| plus| minimum)?(?:[,.;:)]|\n|$| (?:of|in|as|with|building|working|doing|developing|designing|writing"
     r"|shipping|running|managing|leading|operating|administering|supporting|engineering|on)\b)"
@@ -66,6 +76,8 @@ _OR_MORE = re.compile(r" (?:or more|plus|minimum)\b")
 _AT_LEAST = re.compile(r"(?:\bat least|\bminimum(?: of)?|\bmin\.?|\bmore than|\bmindestens) [\w() ]{1,14}$")
 _UP_TO = re.compile(r"\b(?:up to|maximum(?: of)?|max\.?|no more than|less than|under|bis zu|jusqu'\u00e0|hasta) ?$")
 _MOST = 30
+_BEFORE = 300
+"""Characters of a sentence in which its subject is looked for."""
 
 
 class RequiredYears(NamedTuple):
@@ -107,19 +119,31 @@ def experience_of(document: Document) -> tuple[Value, Value]:
             continue
         if section == "company" and not document.has("experience", hit.start, hit.end + 40):
             continue
-        if section not in {"requirements", "preferred"} and _OWN.search(document.low, begin, hit.start):
+        if section not in {"requirements", "preferred"} and _is_own(document, begin, hit.start, hit.end, end):
             continue
         sentences.add(begin)
         one = RequiredYears(low, high, hit.start)
         comma = document.low.find(",", hit.end, end)
         likes = section == "preferred" or document.has("prefers", hit.start, end if comma < 0 else comma)
-        (preferred if likes else asked).append(one)
+        (preferred if likes or _INSTEAD.search(document.low, begin, hit.start) else asked).append(one)
     if not asked and not preferred:
         return Value(None, "not stated"), Value(None, "not stated")
     best = max(asked or preferred, key=lambda one: (one.low, one.high or 0))
     quote = document.quote(best.at, best.at)
     least = Value(best.low, "years in the text" if asked else "years that are preferred", quote)
     return least, Value(best.high, "range in the text", quote) if best.high is not None else Value(None, "not stated")
+
+
+def _is_own(document: Document, begin: int, start: int, stop: int, end: int) -> bool:
+    """Whether a sentence tells of the employer's own years, which are outside of what it asks for."""
+    low, begin = document.low, max(begin, start - _BEFORE)
+    if _OWN.search(low, begin, start):
+        return True
+    company = folded(document.company)
+    named = low.find(company, begin, start) if company else -1
+    if named >= 0 and _HAS.search(low, named, start):
+        return True
+    return start - begin < 20 and _OWN_AFTER.match(low, stop, end) is not None
 
 
 def _value(text: str) -> int:

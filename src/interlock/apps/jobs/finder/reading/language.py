@@ -17,6 +17,8 @@ _OF: dict[str, list[str]] = {}
 for _language, _words in _SMALL.items():
     for _one in _words.split():
         _OF.setdefault(_one, []).append(_language)
+_COUNTED = {word: tuple((language, 1 / len(some)) for language in some) for word, some in _OF.items()}
+"""What a word says for each of its languages."""
 MOST = 1500
 
 
@@ -25,8 +27,8 @@ def language_of(low: str) -> str:
     counts = dict.fromkeys(_SMALL, 0.0)
     words = _WORD.findall(low, 0, MOST)
     for word in words:
-        for language in _OF.get(word, ()):
-            counts[language] += 1 / len(_OF[word])
+        for language, share in _COUNTED.get(word, ()):
+            counts[language] += share
     best = max(counts, key=lambda language: counts[language])
     if len(words) < 8 or counts[best] < 0.08 * len(words):
         return "unknown"

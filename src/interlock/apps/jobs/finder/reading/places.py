@@ -80,8 +80,10 @@ def _city(location: str) -> Place | None:
     if whole is not None:
         return whole
     for part in map(str.strip, _SPLIT.split(low)):
-        if " " in part and part in cities:
-            return cities[part]
+        if part in cities:
+            if " " in part:
+                return cities[part]
+            break  # the first city counts, and what stands beside it may say which one it is
     parts = _parts(low)
     for index, part in enumerate(parts):
         after = parts[index + 1] if index + 1 < len(parts) else ""

@@ -21,18 +21,22 @@ _BLOCKS = (
 _INLINE = "span strong b em i a u"
 
 
-class _Breaks(dict[str, str]):
-    """What stands for a tag, by its name in lower case; nothing for one that is not here."""
-
-    def __missing__(self, name: str) -> str:
-        return "" if name.islower() else self.get(name.lower(), "")
-
-
-_BREAKS = _Breaks(
+_BREAKS = (
     {f"{slash}{name}": "\n" for name in _BLOCKS.split() for slash in ("", "/")}
     | {f"{slash}{name}": "" for name in _INLINE.split() for slash in ("", "/")}
     | {"li": "\n\u2022 ", "/li": "\n"}
 )
+"""What stands for a tag, by its name in lower case."""
+
+
+class _AnyBreaks(dict[str, str]):
+    """Of tags in any case of letters; nothing for one that is not known."""
+
+    def __missing__(self, name: str) -> str:
+        return self.get(name.lower(), "") if not name.islower() else ""
+
+
+_ANY_BREAKS = _AnyBreaks(_BREAKS)
 _MARKUP = re.compile(
     r"</?(?:p|div|ul|ol|li|br|h[1-6]|strong|b|em|span|table|a|section)(?:[\s/][^<>]*)?>", re.IGNORECASE
 )
@@ -46,8 +50,9 @@ _NEXT = re.compile(r"[A-Z][a-z]{2}|[0-9]{1,2}\+ ")
 _GLUED_HEADING = re.compile(
     r"(?:What (?:You|We)|Who You|Your (?:Role|Opportunity|Impact|Profile)|And Ideally|Nice to|Bonus"
     r"|Requirements|Qualifications"
-    r"|Responsibilities|Preferred|Minimum|Required|About (?:the|You|Us)|Benefits)[A-Za-z' ]{0,30}:"
+    r"|Responsibilities|Preferred|Minimum|Required|About (?:the|You|Us)|Benefits)[A-Za-z' ]{0,30}\Z"
 )
+_LONGEST_GLUED = 60
 _SAME = {
     "\r": "\n",
     "\u2028": "\n",
@@ -62,7 +67,8 @@ _SAME = {
     **dict.fromkeys("\u00b7\u25cf\u25aa\u25e6\u2023\u2043\u25a0\u25cb\u2219", "\u2022"),
     **dict.fromkeys(map(chr, (*range(9), 11, 12, *range(14, 32), 127)), ""),
 }
-_VARIANT = re.compile("[" + "".join(map(re.escape, _SAME)) + "\ud800-\udfff]")
+_SAME |= dict.fromkeys(map(chr, range(0xD800, 0xE000)), "")  # halves of characters
+_USUAL_BYTES = bytes(byte for byte in range(128) if chr(byte) not in _SAME)
 
 
 def plain(text: str) -> str:
@@ -75,12 +81,20 @@ def plain(text: str) -> str:
         if "<" in text and _MARKUP.search(text):  # some boards escape their HTML once more
             text = _unescaped(_stripped(text))
     text = text[:MOST]
-    for variant in set(_VARIANT.findall(text)):
-        text = text.replace(variant, _SAME.get(variant, ""))
-    text = _GLUED_HEADING.sub(_heading_apart, _GLUED.sub(_apart, text))
-    lines = [line.strip() if "  " not in line else " ".join(line.split()) for line in text.split("\n")]
+    for variant in _unusual(text):
+        text = text.replace(variant, _SAME[variant])
+    text = _headings_apart(_GLUED.sub(_apart, text))
+    lines = map(str.strip, text.split("\n"))
+    if "  " in text:
+        lines = (line if "  " not in line else " ".join(line.split()) for line in lines)
     text = "\n".join(filter(None, lines))
     return text.replace("\u2022\n", "\u2022 ")  # a paragraph inside a list item
+
+
+def _unusual(text: str) -> set[str]:
+    """The characters that others stand for. Deleting the usual bytes takes half as long as looking for all others."""
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _USUAL_BYTES)
+    return set(rest.decode("utf-8", "surrogatepass")) & _SAME.keys() if rest else set()
 
 
 def single_spaced(line: str) -> str:
@@ -109,10 +123,19 @@ def _apart(mark: re.Match[str]) -> str:
     return mark.group()
 
 
-def _heading_apart(heading: re.Match[str]) -> str:
-    at = heading.start()
-    before = heading.string[at - 1] if at else " "
-    return f"\n{heading.group()}" if before.islower() or before in '.!?)]"' else heading.group()
+def _headings_apart(text: str) -> str:
+    """With a line break before each glued heading. They end in a colon, and few things do."""
+    pieces = text.split(":")
+    for index, piece in enumerate(pieces[:-1]):
+        end = len(piece)
+        heading = _GLUED_HEADING.search(piece, max(0, end - _LONGEST_GLUED))
+        if heading is None:
+            continue
+        at = heading.start()
+        before = piece[at - 1] if at else " "
+        if before.islower() or before in '.!?)]"':
+            pieces[index] = f"{piece[:at]}\n{piece[at:]}"
+    return ":".join(pieces)
 
 
 def folded(text: str) -> str:
@@ -125,9 +148,12 @@ def folded(text: str) -> str:
 
 def _stripped(text: str) -> str:
     pieces = _TAG.split(text)
-    if "<!--" in text or not _HIDES.isdisjoint(map(str.lower, set(pieces[1::2]))):
-        pieces = _TAG.split(_without_hidden(text))
-    pieces[1::2] = map(_BREAKS.__getitem__, pieces[1::2])
+    try:
+        pieces[1::2] = map(_BREAKS.__getitem__, pieces[1::2])
+    except KeyError:  # a comment, a script, capitals, or a tag that means nothing here
+        if "<!--" in text or not _HIDES.isdisjoint(map(str.lower, set(pieces[1::2]))):
+            pieces = _TAG.split(_without_hidden(text))
+        pieces[1::2] = map(_ANY_BREAKS.__getitem__, pieces[1::2])
     return "".join(pieces)
 
 

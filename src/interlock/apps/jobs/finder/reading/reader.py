@@ -58,7 +58,9 @@ def read(source: Source, *, guess: bool = False) -> Reading:
         "relocationRequired": relocation_of(document),
         "isRepost": repost_of(document),
     }
-    return Reading(values, skills, salary, language, language in UNDERSTOOD, _sections(document))
+    return Reading(
+        values, skills, salary, language, language in UNDERSTOOD, _sections(document), document.text[document.begin :]
+    )
 
 
 def _annual(salary: Salary | None, guess: bool) -> tuple[int | None, int | None]:

@@ -57,7 +57,11 @@ _HINTS = (
 _HINT = re.compile(
     "|".join(rf"(?P<r{index}>(?<![\w&])(?:{words})(?![\w&]))" for index, (_, words) in enumerate(_HINTS))
 )
-_ENGINEER = re.compile(r"software (?:development )?(?:engineer|developer)|\bswe\b|\bsde\b")
+_ENGINEER = re.compile(r"(?:software|systems?) (?:development )?(?:engineer|developer)|\bswe\b|\bsde\b")
+_FOR_ENGINEERS = re.compile(
+    r"\b(?:developer (?:platforms?|tool(?:s|ing)|experience|productivity)|engineering productivity|devex|devx)\b"
+)
+"""What is built for other engineers is operations as well."""
 _DEVELOPS = re.compile(
     r"\b(?:software|developer|programmer|swe|sde|coder|entwickler\w*|d\u00e9veloppeu\w+"
     r"|desarrollador\w*|desenvolvedor\w*"
@@ -185,10 +189,17 @@ def roles_of(document: Document, skills: Sequence[Skill]) -> Value:
     rule, quote = "title", document.title
     if _MLOPS.search(low):
         kinds = list(dict.fromkeys(["ml-ai", "devops", *kinds]))
-    if not kinds and not _DEVELOPS.search(low) and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found)):
-        return Value(["non-software"], "title", document.title) if low else Value([], "not stated")
+    if (
+        not kinds
+        and not _DEVELOPS.search(low)
+        and (_OTHER.search(low) or not (_SOFTWARE.search(low) or found or _HINT.search(low)))
+    ):
+        advises = ["consulting"] if "consulting" in found else []
+        return Value(["non-software", *advises], "title", document.title) if low else Value([], "not stated")
     if not kinds:
         kinds, rule, quote = _by_text(document, skills)
+        if _FOR_ENGINEERS.search(low):
+            kinds = list(dict.fromkeys([*kinds[:1], "devops", *kinds[1:]]))
     elif _ENGINEER.search(low) and set(kinds) <= {"ml-ai", "security"}:
         stack, _, _ = _by_text(document, skills)
         kinds = [*stack[:1], *kinds]
@@ -229,7 +240,7 @@ def _by_text(document: Document, skills: Sequence[Skill]) -> tuple[list[str], st
         kinds.append("fullstack")
     elif hints:
         kinds.extend(hints)
-    elif front and back and front * 3 >= back and (counts["frontend"] or front > 1):
+    elif front and back and front * 3 >= back and (counts["frontend"] or front > 1 or back == 1):
         kinds.append("fullstack")
     elif front > back or counts["frontend"] > counts["backend"] + 1:
         kinds.append("frontend")

@@ -16,9 +16,10 @@ Period = Literal["hour", "day", "week", "month", "year"]
 _PAY = re.compile(
     r"\b(?:salar|pay\b|paid\b|compensation|remunerat|wage|base\b|earn|ote\b|on[- ]target|hourly"
     r"|rate\b|annual|per annum|stipulated range|hiring range|package ?:|comp ?:|\bcomp range"
+    r"|doe\b|depending on experience"
     r"|gehalt|jahresgehalt|verg\u00fctung|lohn|brutto|salaire|r\u00e9mun\u00e9ration|salario|sueldo"
     r"|remuneraci\u00f3n|bruto|sal\u00e1rio|remunera\u00e7\u00e3o"
-    r"|salaris|beloning|stundensatz|tagessatz|tjm\b|dagtarief|uurtarief|ctc\b)"
+    r"|salaris|beloning|l\u00f6n\b|l\u00f8nn?\b|wynagrodzenie|stundensatz|tagessatz|tjm\b|dagtarief|uurtarief|ctc\b)"
 )
 _NOT_PAY = re.compile(
     r"\b(?:stipend|allowance|reimburs|budget|sign[- ]?(?:on|ing)|referral|revenue|raised|funding"
@@ -50,19 +51,20 @@ _SIDE_AFTER = re.compile(
 _AFTER = re.compile(
     r"[ )]{0,2}(?:,? ?\(?(?:usd|cad|eur|gbp|pln|chf|aud|gross|brutto|brutos?|bruts?|base|b2b|net(?:to)?"
     r"|(?:\+|plus|excl\.?) ?vat)\)?,? ?){0,3}"
-    r"(?:/ ?|per |an |a |p/|p\.? ?|pro |par |por |al |je |im |ao |each )?"
+    r"(?:/ ?|per |an |a |p/|p\.? ?|pro |par |por |al |je |im |ao |each |i )?"
     r"(?P<word>hourly|hour|hr|h\b|stunde|heure|hora|uur|daily|day|tag\b|jour|d\u00eda|dia|dag\b"
     r"|weekly|week|woche|semaine|semana"
-    r"|monthly|month|mo\b|monat|mois|mes\b|m\u00eas|maand|yearly|year|yr|y\b|annually|annual|annum"
+    r"|monthly|month|mo\b|monat|mois|mes\b|mensuales|m\u00eas|maand|m\u00e5nad|m\u00e5ned|miesi\u0105c|mies\b|yearly|year|yr|y\b|annually|annual|annum"
     r"|a\.|jahr|an\b|ann\u00e9e|a\u00f1o|ano\b|jaar|anual|(?<=p/)[dwma]\b)"
 )
 _BEFORE = re.compile(
-    r"(?P<hour>hourly|per hour|stundenlohn|stundensatz|horaire|uurtarief|por hora)"
+    r"\b(?:(?P<hour>hourly|per hour|stundenlohn|stundensatz|horaire|uurtarief|por hora)"
     r"|(?P<day>daily rate|day rate|tagessatz|tjm\b|dagtarief|per day)"
-    r"|(?P<week>weekly|per week)|(?P<month>monthly|per month|monatlich|monatsgehalt|mensuel|mensual"
+    r"|(?P<week>(?<!bi)(?<!bi-)weekly|per week)|(?P<month>(?<!bi)(?<!bi-)(?<!semi-)monthly"
+    r"|per month|monatlich|monatsgehalt|mensuel|mensual"
     r"|mensal|maandsalaris|per maand|pro monat)"
     r"|(?P<year>annual|yearly|per year|per annum|a year|jahresgehalt|j\u00e4hrlich|pro jahr|annuel"
-    r"|anual|al a\u00f1o|jaarsalaris|per jaar|ctc\b|lpa\b|ote\b)"
+    r"|anual|al a\u00f1o|jaarsalaris|per jaar|ctc\b|lpa\b|ote\b))"
 )
 _BOUNDED = r"(?: (?:base |annual |hourly )?(?:salary|pay|rate|wage|compensation)(?: range)?)?(?: of)?"
 _UP_TO = re.compile(rf"(?:up to|bis zu|jusqu'\u00e0|hasta|at\u00e9|tot|max\.?|maximum{_BOUNDED})[ :\n]{{0,2}}$")
@@ -74,7 +76,10 @@ _WORDS: dict[Period, tuple[str, ...]] = {
     "hour": ("hourly", "hour", "hr", "h", "stunde", "heure", "hora", "uur"),
     "day": ("daily", "day", "d", "tag", "jour", "d\u00eda", "dia", "dag"),
     "week": ("weekly", "week", "w", "woche", "semaine", "semana"),
-    "month": ("m", "monthly", "month", "mo", "monat", "mois", "mes", "m\u00eas", "maand"),
+    "month": (
+        *("m", "monthly", "month", "mo", "monat", "mois", "mes", "mensuales", "m\u00eas", "maand"),
+        *("m\u00e5nad", "m\u00e5ned", "miesi\u0105c", "mies"),
+    ),
 }
 _PERIODS: dict[str, Period] = {word: period for period, words in _WORDS.items() for word in words}
 _LIKELY: dict[Period, tuple[float, float]] = {
@@ -122,7 +127,7 @@ def _pays(low: str, document: Document | None) -> list[_Pay]:
     found: list[_Pay] = []
     previous = 0
     for amount in amounts(low):
-        if amount.plain and document is not None and amount.low < 1000:
+        if amount.plain and document is not None and (amount.low < 1000 or _is_year(amount)):
             continue
         window = max(0, amount.start - _WINDOW)
         line_begin = max(low.rfind("\n", window, amount.start) + 1, window)
@@ -145,6 +150,11 @@ def _pays(low: str, document: Document | None) -> list[_Pay]:
             found.append(pay)
             previous = amount.end
     return found
+
+
+def _is_year(amount: Amount) -> bool:
+    """A number that is much rather a year than pay."""
+    return amount.high is None and 1900 <= amount.low < 2100
 
 
 def _judged(

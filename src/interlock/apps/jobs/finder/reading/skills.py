@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from interlock.apps.jobs.finder.reading.document import Document
+from interlock.apps.jobs.finder.reading.plain import folded
 from interlock.apps.jobs.finder.reading.values import Level, Section, Skill
 from interlock.apps.jobs.finder.reading.vocabulary import Spotted, Term
 
@@ -17,31 +18,63 @@ _NEGATED = re.compile(
     r"|only|limited|necessarily|least))"
     r"(?:\s+[\w'-]+){0,4}\s*$"
 )
+_OTHERS = re.compile(
+    r"\b(?:companies|customers|clients|brands|enterprises|investors|startups|innovators|alumni|veterans|leaders"
+    r"|teams|people|engineers)(?: \w+){0,2}? (?:like|such as|including|from|at)\b[^.;:\u2022\n]*$"
+)
+"""Employers that are named as customers, investors or former homes of colleagues are no technologies."""
+_LIST = 240
+"""How far before a name the word is looked for that makes it an employer's."""
 _BEFORE = 60
 _OUTSIDE: frozenset[Section] = frozenset({"benefits", "legal", "pay"})
+_ASKING: frozenset[Section] = frozenset({"requirements", "preferred", "duties"})
+_EMPLOYERS = frozenset({"platform", "data", "database", "cloud", "ml", "observability", "security", "devops", "tool"})
+"""Categories whose products are called like their makers: Databricks, Stripe, OpenAI."""
 _ORDER: dict[Level, int] = {"required": 0, "preferred": 1, "mentioned": 2}
+CHOICES = ("/", " or ", " oder ", " ou ")
+EXAMPLES = ("such as", "e.g", "similar", "equivalent", "one of", "any of", "one or more", "at least one", "z.b")
+"""A sentence with one of these asks for one of the technologies that it names."""
+_COMPARED = ("-like", "-style", "-esque")
+"""A "Shopify-like storefront" is none."""
 _ABOUT = 1
 """What a company says of itself ranks below every other mention."""
 
 
 def skills_of(document: Document) -> tuple[Skill, ...]:
-    """The skills in the order in which the posting names them, each once, at its highest level."""
+    """The skills in the order in which the posting names them, each once, at its highest level.
+
+    Of several sentences at that level, one counts that names no other technology to choose, wherever it stands.
+    """
     found: dict[str, Skill] = {}
+    employer = folded(document.company)
     for one in _meant(document):
         term = one.term
         assert term is not None
         section = _section(document, one.start)
         if section in _OUTSIDE or _in_address(document.low, one) or _is_negated(document, one):
             continue
-        level = _level(document, one, section)
-        before = found.get(term.name)
-        if before is not None and _rank(before.level, before.section) <= _rank(level, section):
+        if document.low.startswith(_COMPARED, one.end):
             continue
-        skill = Skill(
-            term.name, term.category, level, section, document.quote(one.start, one.end), term.weight, term.implies
-        )
-        found[term.name] = skill
+        if section not in _ASKING and term.category in _EMPLOYERS and _is_employer(document, one):
+            continue
+        level = _level(document, one, section)
+        if level == "mentioned" and folded(term.name) == employer:
+            continue  # what it says of itself is no demand
+        before = found.get(term.name)
+        above = _rank(level, section) - _rank(before.level, before.section) if before is not None else -1
+        if above > 0 or (above == 0 and before is not None and not offers_choice(before.quote)):
+            continue
+        quote = document.quote(one.start, one.end)
+        if above == 0 and before is not None and offers_choice(quote) and before.quote <= quote:
+            continue
+        found[term.name] = Skill(term.name, term.category, level, section, quote, term.weight, term.implies)
     return tuple(found.values())
+
+
+def offers_choice(sentence: str) -> bool:
+    """Whether one of several technologies that a sentence names will do."""
+    low = f" {sentence.lower()} "
+    return any(word in low for word in (*CHOICES, *EXAMPLES))
 
 
 def _section(document: Document, at: int) -> Section:
@@ -111,6 +144,11 @@ def _in_address(low: str, one: Spotted) -> bool:
 def _is_negated(document: Document, one: Spotted) -> bool:
     begin, _ = document.sentence(one.start)
     return _NEGATED.search(document.low[max(begin, one.start - _BEFORE) : one.start]) is not None
+
+
+def _is_employer(document: Document, one: Spotted) -> bool:
+    begin, _ = document.sentence(one.start)
+    return _OTHERS.search(document.low, max(begin, one.start - _LIST), one.start) is not None
 
 
 def _level(document: Document, one: Spotted, section: Section) -> Level:

@@ -116,6 +116,8 @@ class Reading:
     understood: bool
     """False where the language has no rules of its own: only names and numbers were read then."""
     sections: Mapping[Section, str] = field(default_factory=dict)
+    text: str = ""
+    """The lines that were read, without markup."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name].value

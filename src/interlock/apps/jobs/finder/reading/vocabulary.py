@@ -22,6 +22,8 @@ class Term:
     name: str
     category: str
     aliases: tuple[str, ...]
+    doubtful: frozenset[str]
+    """Aliases that count only beside other terms in a list, as "js": marked with a "?" in the table."""
     case: Literal["", "exact", "list"]
     """Which spellings count: any; the name's own case; only beside other terms in a list."""
     implies: tuple[str, ...]
@@ -57,10 +59,12 @@ def terms() -> dict[str, Term]:
     lines = (files(__package__) / "vocabulary.csv").read_text(encoding="utf-8").splitlines()
     for row in csv.DictReader(lines):
         case: Any = row["case"]
+        aliases = _several(row["aliases"])
         found[row["canonical"]] = Term(
             row["canonical"],
             row["category"],
-            _several(row["aliases"]),
+            tuple(alias.removesuffix("?") for alias in aliases),
+            frozenset(alias.removesuffix("?") for alias in aliases if alias.endswith("?")),
             case,
             _several(row["implies"]),
             _several(row["parallels"]),
@@ -84,11 +88,11 @@ def automaton() -> Any:
 
     for term in terms().values():
         if term.name not in _LETTERS:
-            entry(term.name)[0].append((term, not term.case))
+            entry(term.name)[0].append((term, not term.case or _is_longer(term)))
         for alias in term.aliases:
             # A short alias is as doubtful as the name; one of several words or with a digit or dot says it all.
             sure = not term.case or not alias.isalpha() or alias.startswith(term.name.lower())
-            entry(alias)[0].append((term, sure))
+            entry(alias)[0].append((term, sure and alias not in term.doubtful))
         for blocker in term.blockers:
             entry(blocker)[0].append((None, True))
     for cue, phrases in CUES.items():
@@ -99,6 +103,12 @@ def automaton() -> Any:
         built.add_word(spelling, (len(spelling), spellings[0] if spellings else None, tuple(cues)))
     built.make_automaton()
     return built
+
+
+def _is_longer(term: Term) -> bool:
+    """Whether the doubt is about an alias, such as "next" for Next.js, and the name says more than that word."""
+    words = re.findall(r"\w+", term.name.lower())
+    return len(words) > 1 and any(alias in words for alias in term.aliases)
 
 
 _LETTERS = {"C", "R"}

@@ -14,7 +14,7 @@ _REMOTE = re.compile(
     r"\b(?:remote|virtual|work at home|anywhere|worldwide|work from home|wfh|telecommute|distributed|home office"
     r"|home-based|remoto|remota|t\u00e9l\u00e9travail|teletrabajo|thuiswerk\w*)\b"
 )
-_HYBRID = re.compile(r"\b(?:hybrid|hybride|h\u00edbrid[oa])\b")
+_HYBRID = re.compile(r"\b(?:hybrid|hybride|h[i\u00ed]brid[oa])\b")
 _ONSITE = re.compile(r"\b(?:on-?site|in[- ]office|in[- ]person|office[- ]based|presencial|vor ort)\b")
 _NO_REMOTE = re.compile(r"\b(?:no|not|non)[- ]remote\b")
 _WORLD = re.compile(r"\b(?:anywhere in the world|anywhere|worldwide|global|globally)\b")
@@ -35,14 +35,15 @@ _LIMITED = re.compile(
 _BARE = re.compile(r"[\s-]*(?:fully |100% )?remote[\s-]*")
 _ZONES = (
     (
-        r"pst|pdt|pacific(?: standard| daylight)? time(?: zone)?|pacific (?:business |working )?hours|us pacific|pt",
+        r"pst|pdt|pacific(?: standard| daylight)? time(?: zone)?|pacific (?:business |working )?hours|us pacific|pt"
+        r"|us west coast|west coast hours",
         -8.0,
     ),
     (r"mst|mdt|mountain(?: standard| daylight)? time(?: zone)?|mt", -7.0),
     (r"cst|cdt|central(?: standard| daylight)? time(?: zone)?|us central", -6.0),
     (
         r"est|edt|eastern(?: standard| daylight)? time(?: zone)?|eastern (?:business |working )?hours"
-        r"|us eastern|us east coast hours|et(?= (?:core |working |business )?hours)|(?<=[ap]m )et",
+        r"|us eastern|us east coast|east coast hours|et(?= (?:core |working |business )?hours)|(?<=[ap]m )et",
         -5.0,
     ),
     (r"brt|brasilia time|argentina time", -3.0),
@@ -148,6 +149,9 @@ def timezone_of(document: Document, arrangement: str) -> Value:
         zones = [one for one in _NAMED.finditer(folded(location)) if one.group() not in _COUNTRY_CODES]
         if len(zones) == 1:
             return Value(_offset(zones[0]), "location field", location)
+    zones = [one for one in _NAMED.finditer(folded(document.title)) if _is_written_so(document.title, one)]
+    if len(zones) == 1:
+        return Value(_offset(zones[0]), "title", document.title)
     place, field = city_of(document.locations)
     there = arrangement in {"hybrid", "onsite"}
     if there and place is not None and place.offset is not None:
@@ -164,6 +168,12 @@ def timezone_of(document: Document, arrangement: str) -> Value:
         if country is not None and country.offset is not None:
             return Value(_plain(country.offset), "the office's country", country.name)
     return Value(None, "not stated")
+
+
+def _is_written_so(title: str, zone: re.Match[str]) -> bool:
+    """Whether a zone of a few letters is in capitals, as nobody writes a word of a title."""
+    written = title[zone.start() : zone.end()]
+    return len(written) > 4 or (written.isupper() and written not in {"PT", "MT", "IST", "WET"})
 
 
 def _offset(found: re.Match[str]) -> float | int:
@@ -185,6 +195,8 @@ def timezone_flexible(document: Document, arrangement: str, *, zone: bool = Fals
         if _WORLD.search(folded(location)):
             return Value(True, "location field", location)
     hit = document.first("anywhere")
+    if hit is None and not _region(document):
+        hit = document.first("team-anywhere")
     if hit is not None and arrangement in {"remote", "unknown"}:
         return Value(True, "text says so", document.quote(hit.start, hit.end))
     if guess and arrangement == "remote" and not zone and not _region(document):

@@ -1,4 +1,4 @@
-"""Dates of a resume: months and years, and ranges of them, in English and German."""
+"""Dates of a resume: months and years, and ranges of them, in the six languages that rules know."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from datetime import date
 from typing import NamedTuple
 
 _MONTHS = {
-    1: "january jan januar jän jänner",
-    2: "february feb februar",
-    3: "march mar märz mär maerz",
-    4: "april apr",
-    5: "may mai",
-    6: "june jun juni",
-    7: "july jul juli",
-    8: "august aug",
-    9: "september sept sep",
-    10: "october oct oktober okt",
-    11: "november nov",
-    12: "december dec dezember dez",
+    1: "january jan januar jän jänner janvier janv enero ene janeiro januari",
+    2: "february feb februar février fevrier févr fevr fév febrero fevereiro fev februari",
+    3: "march mar märz mär maerz mars marzo março marco maart mrt",
+    4: "april apr avril avr abril abr",
+    5: "may mai mayo maio mei",
+    6: "june jun juni juin junio junho",
+    7: "july jul juli juillet juil julio julho",
+    8: "august aug août aout agosto ago augustus",
+    9: "september sept sep septembre septiembre setiembre setembro set",
+    10: "october oct oktober okt octobre octubre outubro out",
+    11: "november nov novembre noviembre novembro",
+    12: "december dec dezember dez décembre decembre déc diciembre dic dezembro",
 }
 _NUMBERS = {name: number for number, names in _MONTHS.items() for name in names.split()}
 _MONTH = "|".join(sorted(_NUMBERS, key=len, reverse=True))
@@ -29,19 +29,26 @@ def _one(which: int) -> str:
     """A month and year, or a year."""
     return (
         rf"(?:(?:\d{{1,2}}\.)?(?:(?P<mn{which}>0?[1-9]|1[0-2])[./]|(?P<mw{which}>{_MONTH})\.?,? ?'?)"
-        rf"(?P<ya{which}>{_YEAR})"
-        rf"|(?P<yb{which}>{_YEAR})-(?P<mi{which}>0[1-9]|1[0-2])(?!\d)"
+        rf"(?:de |del )?(?P<ya{which}>{_YEAR})"
+        rf"|(?P<yb{which}>{_YEAR})[.-](?P<mi{which}>0[1-9]|1[0-2])(?!\d)"
+        rf"|(?:(?P<mx{which}>0?[1-9]|1[0-2])/|(?P<my{which}>{_MONTH})\.? ['\u2019])(?P<yd{which}>\d\d)(?![/\d])"
         rf"|(?:(?:summer|spring|fall|autumn|winter) )?(?P<yc{which}>{_YEAR}))(?!\d)"
     )
 
 
-_NOW = r"(?P<now>present|now|today|current(?:ly)?|ongoing|to date|heute|jetzt|aktuell|dato|laufend)"
-_TO = r" ?(?:-|\u2013|\u2014|\u2212|to|until|till|through|bis(?: zum| zu)?|/) ?"
+_NOW = (
+    r"(?P<now>presente?|now|today|current(?:ly)?|ongoing|to date|heute|jetzt|aktuell|dato|laufend"
+    r"|(?:\u00e0 )?ce jour|aujourd['\u2019]hui|pr\u00e9sent|actuel(?:lement)?|en cours|(?:la )?actualidad"
+    r"|actual(?:mente)?|(?:o )?momento(?: ac?tual)?|atual(?:mente)?|hoje|hoy|heden|nu)"
+)
+_TO = r" ?(?:-|\u2013|\u2014|\u2212|to|until|till|through|bis(?: zum| zu)?|/|\u00e0|au|a|al|hasta|at\u00e9|tot|t/m) ?"
 RANGE = re.compile(
-    rf"(?<![\w./])(?:(?P<since>since|seit|ab) )?(?:from |von )?{_one(1)}"
+    rf"(?<![\w./])(?:(?P<since>since|seit|ab|depuis|sinds|desde) )?(?:from |von |de |du |van )?{_one(1)}"
     rf"(?:{_TO}(?:{_NOW}|{_one(2)}))?",
     re.IGNORECASE,
 )
+_CENTURY = 50
+"""A year of two digits below it is of this century."""
 _OPEN = re.compile(r"[ ]?[-\u2013\u2014] ?$")
 
 
@@ -74,14 +81,15 @@ def period_in(text: str) -> Period | None:
         one = _period(found, text)
         if not one.single:
             return one
-        best = best or one
+        if not found["yd1"]:  # "05/23" alone may be anything
+            best = best or one
     return best
 
 
 def _period(found: re.Match[str], text: str) -> Period:
     start = _date(found, "1")
-    has_end = any(found[f"{name}2"] for name in ("ya", "yb", "yc"))
-    open_end = bool(found["now"]) or bool(found["since"]) or bool(_OPEN.fullmatch(text[found.end() :]) and not has_end)
+    has_end = any(found[f"{name}2"] for name in ("ya", "yb", "yc", "yd"))
+    open_end = bool(found["now"]) or (not has_end and bool(found["since"] or _OPEN.fullmatch(text[found.end() :])))
     if open_end:
         return Period(start, None, False, found[0])
     if has_end:
@@ -95,9 +103,13 @@ def _period(found: re.Match[str], text: str) -> Period:
 
 
 def _date(found: re.Match[str], which: str) -> str:
+    short = found[f"yd{which}"]
     year = found[f"ya{which}"] or found[f"yb{which}"] or found[f"yc{which}"]
-    word = found[f"mw{which}"]
-    month = _NUMBERS[word.lower()] if word else int(found[f"mn{which}"] or found[f"mi{which}"] or 0)
+    if short:
+        year = f"{'20' if int(short) < _CENTURY else '19'}{short}"
+    word = found[f"mw{which}"] or found[f"my{which}"]
+    number = found[f"mn{which}"] or found[f"mi{which}"] or found[f"mx{which}"]
+    month = _NUMBERS[word.lower()] if word else int(number or 0)
     return f"{year}-{month:02d}" if month else year
 
 

@@ -13,7 +13,8 @@ from interlock.apps.jobs.finder.resume.lines import Line
 
 _SCHOOL = re.compile(
     r"\b(?:university|universit\w+|college|school|institute|academy|polytechnic|bootcamp|\w*hochschule|\w*schule|"
-    r"gymnasium|akademie|berufskolleg|tu|fh|eth|mit|th|uc|école|universidad|politecnico)\b",
+    r"gymnasium|akademie|berufskolleg|hogeschool|lycée|faculté|escuela|instituto|facultad|faculdade|escola|insa|iut|"
+    r"tu|fh|eth|mit|th|uc|école|universidade?|politecnico)\b",
     re.IGNORECASE,
 )
 _DEGREE = re.compile(
@@ -22,8 +23,10 @@ _DEGREE = re.compile(
     r"dr\. ?\w*|bachelor(?:'s)?(?: of (?:science|arts|engineering))?|"
     r"master(?:'s)?(?: of (?:science|arts|engineering))?|"
     r"associate(?:'s)?(?: degree)?|diploma|diplom(?:-\w+)?|abitur|fachabitur|mittlere reife|high school diploma|"
-    r"(?:ausbildung|lehre) (?:zum|zur|als) [^,;|]{3,60}|staatsexamen|doctorate|promotion|certificate)(?!\w))"
-    r"(?: degree)?(?: \(hons\.?\))?(?:,? (?:(?:in|of|im fach|in der) )?(?P<field>[^,;|()]{2,70}))?",
+    r"(?:ausbildung|lehre) (?:zum|zur|als) [^,;|]{3,60}|staatsexamen|doctorate|promotion|certificate|"
+    r"licence|dut|bts|doctorat|grado|licenciatura|m[áa]ster universitario|doctorado|mestrado|bacharelado|"
+    r"doutorado)(?!\w))"
+    r"(?: degree)?(?: \(hons\.?\))?(?:,? (?:(?:in|of|im fach|in der|en|em) )?(?P<field>[^,;|()]{2,70}))?",
     re.IGNORECASE,
 )
 _URL = re.compile(r"(?:https?://|www\.)[^\s|,;()]{3,200}|\b(?:github|gitlab)\.(?:com|io)/[\w./-]{2,100}", re.IGNORECASE)

@@ -24,10 +24,14 @@ _TITLE = re.compile(
     r"\w*leiter(?:in)?|\w*leitung|\w*berater(?:in)?|werkstudent(?:in)?|praktikant(?:in)?|praktikum|auszubildende[r]?|"
     r"\w*mitarbeiter(?:in)?|\w*referent(?:in)?|\w*architekt(?:in)?|\w*administrator(?:in)?|\w*informatiker(?:in)?|"
     r"\w*techniker(?:in)?|\w*kaufmann|\w*kauffrau|sachbearbeiter(?:in)?|geschäftsführer(?:in)?|\w*programmierer(?:in)?|"
-    r"hilfskraft|selbstständig|freiberufler(?:in)?)(?:in)?\b",
+    r"hilfskraft|selbstständig|freiberufler(?:in)?|d[ée]veloppeu(?:r|se)|ing[ée]nieure?|responsable|"
+    r"chef(?:fe)? de projet|alternante?|stagiaire|technicien(?:ne)?|(?:co)?fondat(?:eur|rice)|"
+    r"chercheu(?:r|se)|desarrollador[a]?|programador[a]?|ingenier[oa]|analista|jefe de|"
+    r"becari[oa]|desenvolvedor[a]?|engenheir[oa]|cientista|gerente|"
+    r"estagi[áa]ri[oa]|t[ée]cnic[oa]|ontwikkelaar|medewerker|projectleider|stagiair|beheerder|adviseur)(?:in)?\b",
     re.IGNORECASE,
 )
-_AT = re.compile(r"^(?P<title>.{3,80}?),? (?:at|@|bei(?: der| dem)?) (?P<company>.{2,80})$", re.IGNORECASE)
+_AT = re.compile(r"^(?P<title>.{3,80}?),? (?:at|@|bei(?: der| dem)?|chez|bij) (?P<company>.{2,80})$", re.IGNORECASE)
 _LEGAL_FORM = re.compile(
     r"(.{2,80}?\b(?:GmbH(?: ?& ?Co\.? ?KG)?|AG|SE|KG|Inc\.?|LLC|Ltd\.?|Limited|Corp\.?|PLC|S\.?A\.?|B\.?V\.?)), "
     r"([^\W\d_][\w ,.-]{1,40})$"

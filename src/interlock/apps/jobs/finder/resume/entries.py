@@ -20,8 +20,13 @@ MOST_ABOVE = 2
 MOST_BELOW = 2
 MOST_WORDS = 8
 _APART = re.compile(r" [|·•/] | ?[\u2013\u2014] | - |\t")
-_NOT_A_PLACE = re.compile(r"\b(?:gmbh|inc|ltd|llc|ag|university|universität|college|school|institute)\b", re.IGNORECASE)
-_LEGAL = re.compile(r"\b(?:inc|ltd|co|corp|bros|e\.v|jr|sr)\.$", re.IGNORECASE)
+_NOT_A_PLACE = re.compile(
+    r"\b(?:gmbh|inc|ltd|llc|ag|universi\w+|college|school|institute|hogeschool|escuela|instituto|école)\b",
+    re.IGNORECASE,
+)
+_LEGAL = re.compile(
+    r"\b(?:inc|ltda?|co|corp|bros|e\.v|jr|sr|s\.l|s\.a|s\.a\.s|s\.r\.l|b\.v|n\.v|e\.k)\.$", re.IGNORECASE
+)
 _TWO_SENTENCES = re.compile(r"\w{2}\. [A-Z][a-z]+ [a-z]{3}")
 _REMOTE = re.compile(r"\(?(?:fully )?(?:remote|hybrid|on-?site|home ?office)\)?", re.IGNORECASE)
 

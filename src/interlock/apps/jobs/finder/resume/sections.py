@@ -1,4 +1,4 @@
-"""The sections of a resume, recognised by their headings in English and German."""
+"""The sections of a resume, recognised by their headings in the six languages that rules know."""
 
 from __future__ import annotations
 
@@ -14,35 +14,50 @@ _HEADINGS: dict[Kind, str] = {
     "experience": r"""(?:(?:work|professional|relevant|industry|selected|employment|career)[ ])?(?:experience|history)
         |employment|work|career|experiences|positions|berufserfahrung(?:en)?|(?:beruflicher[ ])?werdegang
         |praxiserfahrung|berufspraxis|berufliche[ ](?:erfahrung(?:en)?|stationen|tatigkeiten?)
-        |(?:praktische[ ])?erfahrung(?:en)?""",
+        |(?:praktische[ ])?erfahrung(?:en)?
+        |(?:parcours|experiences?)[ ]professionnel(?:le)?s?|parcours|emplois
+        |experiencias?(?:[ ](?:laborale?s?|profesionale?s?|profissiona(?:l|is)))?|trayectoria(?:[ ]profesional)?
+        |historial[ ]laboral|historico[ ]profissional|(?:werk|relevante[ ])?ervaring|loopbaan|werkzaamheden""",
     "education": r"""education(?:[ ](?:and|&)[ ](?:training|certifications?|qualifications))?
         |academic[ ](?:background|history)|studies|(?:schul|aus)?bildung|bildungsweg|studium
         |(?:schulische|akademische)r?[ ](?:aus)?bildung|akademischer[ ]werdegang|schule
-        |(?:ausbildung|studium)[ ](?:und|&)[ ](?:studium|ausbildung)""",
+        |(?:ausbildung|studium)[ ](?:und|&)[ ](?:studium|ausbildung)
+        |formations?(?:[ ]academique)?|etudes|diplomes(?:[ ]et[ ]formations?)?|formacion(?:[ ]academica)?|educacion
+        |estudios
+        |formacao(?:[ ]academica)?|educacao|escolaridade|opleiding(?:en)?|onderwijs""",
     "skills": r"""(?:(?:technical|computer|core|key|professional|it|hard|relevant|main|other)[ ])?
         (?:skills?|competenc(?:ies|es)|expertise|technologies|proficiencies)
         (?:[ ](?:and|&|und)[ ](?:tools|technologies|competencies|expertise|interests))?
         |tech(?:nology)?[ ]stack|tools(?:[ ](?:and|&)[ ]technologies)?|programming[ ]languages|skill[ ]?set
         |(?:edv-|it-|fach|technische[ ]|besondere[ ])?(?:kenntnisse|fahigkeiten|kompetenzen)
-        (?:[ ](?:und|&)[ ](?:kenntnisse|fahigkeiten))?|programmiersprachen|technologien""",
+        (?:[ ](?:und|&)[ ](?:kenntnisse|fahigkeiten))?|programmiersprachen|technologien
+        |competences(?:[ ](?:techniques|informatiques|cles))?|habilidades(?:[ ]tecnicas)?|competencias(?:[ ]tecnicas)?
+        |conocimientos(?:[ ](?:tecnicos|informaticos))?|aptitudes|conhecimentos(?:[ ]tecnicos)?|vaardigheden|kennis
+        |competenties""",
     "projects": r"""(?:(?:personal|side|selected|key|notable|open[- ]source|own)[ ])?projects?
-        |open[- ]source(?:[ ](?:work|contributions))?|(?:(?:eigene|private|ausgewahlte)[ ])?projekte?""",
+        |open[- ]source(?:[ ](?:work|contributions))?|(?:(?:eigene|private|ausgewahlte)[ ])?projekte?
+        |projets?(?:[ ]personnels)?|proyectos?(?:[ ]personales)?|projetos?(?:[ ]pessoais)?|projecten""",
     "summary": r"""(?:(?:professional|executive|career)[ ])?(?:summary|profile|overview|objective)|about(?:[ ]me)?
-        |(?:personliches[ ])?profil|uber[ ]mich|kurzprofil|zusammenfassung""",
+        |(?:personliches[ ])?profil|uber[ ]mich|kurzprofil|zusammenfassung
+        |a[ ]propos(?:[ ]de[ ]moi)?|resumen|perfil(?:[ ](?:profesional|profissional))?|sobre[ ]mi(?:m)?|resumo|profiel
+        |over[ ]mij|samenvatting""",
     "contact": r"""contact(?:[ ](?:details|information|info))?|personal[ ](?:details|information|data)|kontakt(?:daten)?
-        |personliche[ ](?:daten|angaben)|(?:angaben[ ])?zur[ ]person|details""",
-    "languages": r"""(?:spoken[ ])?languages?|sprachen|sprachkenntnisse|fremdsprachen""",
+        |personliche[ ](?:daten|angaben)|(?:angaben[ ])?zur[ ]person|details|coordonnees|contacto|contato
+        |datos[ ]personales|dados[ ]pessoais|persoonlijke[ ]gegevens""",
+    "languages": r"""(?:spoken[ ])?languages?|sprachen|sprachkenntnisse|fremdsprachen|langues|idiomas|talen
+        |talenkennis""",
     "other": r"""certificat(?:ions?|es)(?:[ ](?:and|&)[ ].{3,30})?|licen[sc]es.{0,30}|awards?(?:[ ](?:and|&)[ ].{3,30})?
         |honou?rs.{0,30}|publications|patents|talks|interests|hobbies(?:[ ](?:and|&)[ ]interests)?|references
         |volunteer(?:ing)?(?:[ ]experience)?|courses|training|memberships|links|military[ ]service|zertifikate
         |zertifizierungen|[fw](?:ort|eiter)bildung(?:en)?|interessen|hobbys?(?:[ ](?:und|&)[ ]interessen)?
         |ehrenamt(?:liches[ ]engagement)?|engagement|referenzen|auszeichnungen|veroffentlichungen|sonstiges
-        |wehrdienst|zivildienst""",
+        |wehrdienst|zivildienst|centres?[ ]d'?[ ]?interets?|loisirs|certificacion(?:es)?|certificac(?:ao|oes)|intereses
+        |interesses|referencias|hobby'?s|certificaten""",
 }
 _KINDS: list[tuple[Kind, re.Pattern[str]]] = [
     (kind, re.compile(words, re.VERBOSE)) for kind, words in _HEADINGS.items()
 ]
-_TITLE = re.compile(r"(?:curriculum vitae|cv|resume|lebenslauf|tabellarischer lebenslauf)")
+_TITLE = re.compile(r"(?:curriculum(?: vitae)?|cv|resume|lebenslauf|tabellarischer lebenslauf|curriculo|hoja de vida)")
 _CONTACT = re.compile(r"\w@\w|\bhttps?:|\b(?:www|linkedin|github)\.|\+\d{1,3}[ (]")
 _SPACED = re.compile(r"(?:\w ){3,}\w")
 

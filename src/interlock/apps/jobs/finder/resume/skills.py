@@ -72,7 +72,7 @@ def _listed(line: Line) -> list[tuple[str, float | None]]:
     for piece in _APART.split(text):
         years = _YEARS.search(piece)
         count = float(years["years"]) if years else None
-        bare = _LEVEL.sub("", _YEARS.sub("", piece)).strip(" ()-\u2013\u2014:.")
+        bare = _LEVEL.sub("", _YEARS.sub("", piece)).strip(" ()-\u2013\u2014:").rstrip(".")
         if not bare:
             continue
         technical = technologies_in(bare)
