@@ -112,6 +112,14 @@ def take(
     return found
 
 
+def stored_after(conn: sa.Connection, source_id: UUID, moment: Micros) -> dict[str, Change]:
+    """Keys of a source's postings that were stored after the moment, and what that was as far as it can be told."""
+    rows = conn.execute(
+        sa.select(P.c.posting_key, P.c.first_seen).where(P.c.source_id == source_id, P.c.last_seen > moment)
+    )
+    return {row.posting_key: "new" if row.first_seen > moment else "unchanged" for row in rows}
+
+
 def _renamed(
     unit: Unit, source_id: UUID | None, new: Mapping[str, Posting], seen_keys: Collection[str]
 ) -> dict[str, Any]:
