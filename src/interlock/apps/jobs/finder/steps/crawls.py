@@ -149,7 +149,7 @@ def _take(
     actor = Actor(WORKER, f"source {item.id}")
     for one in seen:
         counts[one.change] += 1
-        if one.change in ("unchanged", "renamed"):
+        if one.change in ("unchanged", "updated", "renamed"):
             continue
         stage = ListingStage.FILTER if one.posting.description_text else ListingStage.SCRAPE
         wanted = Spawn(listing.name, listing_data(one.posting, one.id, stage), key=one.key, priority=item.priority)
