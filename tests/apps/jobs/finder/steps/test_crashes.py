@@ -176,7 +176,7 @@ def test_a_crawl_whose_workers_die_again_and_again_goes_on_where_it_was(
     assert trial.engine.verify().problems == ()
 
 
-def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_the_next_one_finds_all(
+def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_the_source_is_soon_crawled_again(
     trial: Trial, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crawling, "PART", 2)
@@ -198,7 +198,7 @@ def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_th
     assert crawls(trial)[-1]["reasons"] == ["3 workers were lost while they worked on this step"]
     assert len(rows(trial)) == 4
     assert the_source(trial).status == "active"
-    trial.advance(hours=6)
+    trial.advance(minutes=1)
     run(trial)
     assert crawls(trial)[-1]["verdict"] == "complete"
     each_once(trial.engine, 12)
@@ -284,7 +284,7 @@ def test_workers_killed_anywhere_in_a_crawl_of_a_thousand(world: World, url: str
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", ["greenhouse", "lever"])
 def test_workers_killed_at_random_while_a_crawl_of_a_thousand_runs(world: World, url: str, kind: str) -> None:
-    """One page with a thousand postings, and ten with a hundred. One crawl does it, however many workers it takes."""
+    """One page with a thousand postings, and ten with a hundred. Nobody asks for a crawl a second time."""
     chance = random.Random(f"kills {kind}")
     engine = opened(url, world.host)
     with engine:
@@ -296,7 +296,7 @@ def test_workers_killed_at_random_while_a_crawl_of_a_thousand_runs(world: World,
                     engine.write(lambda unit: sources.enable(unit, found[0].id))
         item = engine.write(lambda unit: intake.crawl(unit, HERE, found[0].id, ME)).item
         kills = 0
-        while engine.get(item.id).finished_at is None or kills < 12:
+        while kills < 12 or (engine.get(item.id).finished_at is None and kills < 100):
             process = PROCESSES.Process(target=victim, args=(Orders(url, world.host),), daemon=True)
             process.start()
             process.join(chance.uniform(0.3, 3))
@@ -305,12 +305,10 @@ def test_workers_killed_at_random_while_a_crawl_of_a_thousand_runs(world: World,
             process.join(10)
             process.close()
             kills += 1
-        assert engine.get(item.id).state == "SUCCESS", f"after {kills} kills"
         with Worker(engine, concurrency=8, lease=timedelta(seconds=5), sweep_every=0.05):
-            eventually(lambda: finished(engine), within=120)
+            eventually(lambda: finished(engine), within=400)
         each_once(engine, 1000)
         with Trial(engine) as trial:
-            assert crawls(trial)[0]["new"] == 1000
             assert items(trial, "listing", "FAILED") == []
 
 

@@ -38,9 +38,7 @@ def test_a_last_day_that_is_set_later_is_seen(trial: Trial, board: Acme) -> None
     assert crawls(trial)[-1]["updated"] == 0
 
 
-def test_a_value_that_the_list_states_replaces_the_one_that_was_read_out_of_the_text(
-    trial: Trial, board: Acme
-) -> None:
+def test_a_value_that_the_list_states_replaces_the_one_that_was_read_out_of_the_text(trial: Trial, board: Acme) -> None:
     give_profile(trial)
     board.show("1", content=GOOD + "<p>This is a full-time position.</p>")
     source_id = active(trial, board)

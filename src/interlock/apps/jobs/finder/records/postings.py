@@ -254,9 +254,7 @@ def _stated(posting: Posting) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def _restated(
-    row: Any, key: str, posting: Posting, takes: Callable[[Posting, str], bool]
-) -> dict[str, Any]:
+def _restated(row: Any, key: str, posting: Posting, takes: Callable[[Posting, str], bool]) -> dict[str, Any]:
     """The columns of a posting with what a source states now, where it `takes` that. It is scored again."""
     try:
         stored = PostingRow(row).posting

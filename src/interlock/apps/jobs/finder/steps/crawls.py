@@ -3,7 +3,7 @@
 What the list shows is stored in parts, each in one transaction with the listings that it starts. A crawl that is
 interrupted goes on where it was: pages that it has fetched are read again from the store, and what it has stored is
 left alone, so nothing is lost and nothing is started twice. A new page or part clears the count of lost workers:
-however often a crawl is interrupted, it is poison only if it gets no further.
+however often a crawl is interrupted, it is poison only if it gets no further. Then the source is soon crawled again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from interlock.apps.jobs.finder.sources.crawl import MOST_PAGES, Crawl
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
 from interlock.engine import Claim, Instance
 from interlock.engine.application import Unit, change, clear_crashes, find, find_by_key, require_claim, spawn
-from interlock.machine import WORKER, Actor, Go, Outcome, Spawn, WorkError
+from interlock.machine import WORKER, Actor, Go, Outcome, Spawn, WorkerLost, WorkError
 from interlock.store import Micros, micros, span
 
 PART = 50
@@ -37,6 +37,8 @@ APART = timedelta(hours=24)
 """How long a posting has to be unseen before the second complete crawl closes it."""
 RESUMED = timedelta(hours=1)
 """How old a page may be that an interrupted crawl reads again without asking for it."""
+SOON = timedelta(minutes=1)
+"""How soon a source is crawled again whose crawl lost its workers; twice as long after each further failure."""
 
 
 class CrawlFailed(WorkError):
@@ -84,11 +86,12 @@ async def _read(visit: Visit, row: sources.SourceRow, began: Micros) -> tuple[Pa
             reading.miss(str(error))
             gone = False
             continue
-        gone = gone and answer.status in GONE
-        reading.take(request, answer, visit.now)
         pages += 1
         if stored is None:
             await task.write(_advanced, pages, f"page {pages}")
+        gone = gone and answer.status in GONE
+        reading.take(request, answer, visit.now)
+        if stored is None:
             await task.heartbeat()
             await task.progress(0.0 if pages < 2 else min(0.5, pages / (pages + 20)), f"page {pages}")
     result = reading.result()
@@ -195,3 +198,5 @@ def write_failure(unit: Unit, item: Instance, kind: str, reason: str) -> None:
     if row is not None:
         result, gone = failed(reason[:1000]), kind == BoardGone.__name__
         sources.crawled(unit, row, item.id, item.entered_at, result, {}, gone=gone)
+        if kind == WorkerLost.__name__:  # which is rarely the fault of the source
+            sources.crawl_soon(unit, row.id, SOON * 2**row.consecutive_failures)
