@@ -8,6 +8,7 @@ import random
 import signal
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
@@ -190,7 +191,7 @@ def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_th
     with monkeypatch.context() as broken:
         for _ in range(3):
             parts = iter([postings.take, postings.take])
-            broken.setattr(postings, "take", lambda *said, **named: next(parts, no_more)(*said, **named))
+            broken.setattr(postings, "take", lambda *said, parts=parts, **named: next(parts, no_more)(*said, **named))
             worker = trial.new_worker()
             trial.run(its_claim(trial, worker))
             trial.lose(worker)

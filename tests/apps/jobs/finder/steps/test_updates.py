@@ -28,7 +28,7 @@ def test_a_last_day_that_is_set_later_is_seen(trial: Trial, board: Acme) -> None
     trial.advance(days=10)
     board.show("1", application_deadline=PASSED)
     crawl(trial, source_id)
-    assert (crawls(trial)[-1]["updated"], crawls(trial)[-1]["changed"]) == (1, 0)
+    assert (crawls(trial)[-1]["updated"], crawls(trial)[-1]["changed"]) == (1, 1)
     run(trial)
     [found] = rows(trial)
     assert found.outcome == "filtered"

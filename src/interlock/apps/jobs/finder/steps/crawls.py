@@ -125,6 +125,7 @@ async def _store(visit: Visit, row: sources.SourceRow, result: Parsed, began: Mi
         done = len(result.postings) - len(left) + at + len(part)
         counts.update(await task.write(_take, row.id, part, keys, MOST_PAGES + done))
         await task.progress(0.5 + 0.5 * done / len(result.postings), f"{done} postings")
+    counts["changed"] += counts["updated"]
     may_close = result.verdict is Verdict.COMPLETE and row.adapter.whole
     counts.update(await task.write(_unseen, row.id, keys, may_close))
     return counts
