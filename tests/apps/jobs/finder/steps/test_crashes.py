@@ -21,6 +21,7 @@ from interlock.apps.jobs.claims.machine import run as attempt
 from interlock.apps.jobs.finder import company, intake, listing, source
 from interlock.apps.jobs.finder.records import postings, sources
 from interlock.apps.jobs.finder.steps import crawls as crawling
+from interlock.apps.jobs.finder.steps.duties import start_crawls
 from interlock.apps.jobs.settings import JobsSettings
 from interlock.apps.jobs.world import World
 from interlock.engine import Claim, Engine
@@ -30,7 +31,7 @@ from interlock.testing import Trial, VirtualClock
 from interlock.worker import Worker
 from tests.apps.jobs.finder.fetching.site import Asked, Site, answer
 from tests.support.forking import PROCESSES
-from tests.support.killing import die_at
+from tests.support.killing import die_after, die_at
 from tests.support.waiting import eventually
 
 from .finding import GOOD, HERE, ME, Acme, active, active_at, crawls, items, rows, run, the_source
@@ -199,7 +200,7 @@ def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_th
     assert crawls(trial)[-1]["reasons"] == ["3 workers were lost while they worked on this step"]
     assert len(rows(trial)) == 4
     assert the_source(trial).status == "active"
-    trial.advance(minutes=1)
+    trial.advance(seconds=15)
     run(trial)
     assert crawls(trial)[-1]["verdict"] == "complete"
     each_once(trial.engine, 12)
@@ -223,12 +224,12 @@ def each_once(engine: Engine, many: int | None) -> None:
 
 @dataclass(frozen=True)
 class Orders:
-    """A worker that dies at a point of a commit, or lives until it is killed."""
+    """A worker that dies at a point of a commit; without a name, at the so manieth point of all."""
 
     url: str
     host: str
+    times: int
     point: str = ""
-    times: int = 1
 
 
 def opened(url: str, host: str) -> Engine:
@@ -239,7 +240,10 @@ def opened(url: str, host: str) -> Engine:
 
 def victim(orders: Orders) -> None:
     logging.disable()
-    die_at(orders.point, orders.times)
+    if orders.point:
+        die_at(orders.point, orders.times)
+    else:
+        die_after(orders.times)
     with Worker(opened(orders.url, orders.host), concurrency=4, lease=timedelta(seconds=2), sweep_every=0.05) as worker:
         assert worker.id
         threading.Event().wait()
@@ -269,7 +273,7 @@ def test_workers_killed_anywhere_in_a_crawl_of_a_thousand(world: World, url: str
         for point, times in points:
             # Three lost workers are poison; the next crawl goes on where it was.
             engine.write(lambda unit: intake.crawl(unit, HERE, source_id, ME))
-            process = PROCESSES.Process(target=victim, args=(Orders(url, world.host, point, times),), daemon=True)
+            process = PROCESSES.Process(target=victim, args=(Orders(url, world.host, times, point),), daemon=True)
             process.start()
             process.join(6)
             process.kill()
@@ -297,17 +301,19 @@ def test_workers_killed_at_random_while_a_crawl_of_a_thousand_runs(world: World,
                     engine.write(lambda unit: sources.enable(unit, found[0].id))
         item = engine.write(lambda unit: intake.crawl(unit, HERE, found[0].id, ME)).item
         kills = 0
-        while kills < 12 or (engine.get(item.id).finished_at is None and kills < 100):
-            process = PROCESSES.Process(target=victim, args=(Orders(url, world.host),), daemon=True)
+        while engine.get(item.id).finished_at is None or kills < 12:
+            orders = Orders(url, world.host, chance.randrange(5, 150))
+            process = PROCESSES.Process(target=victim, args=(orders,), daemon=True)
             process.start()
-            process.join(chance.uniform(0.3, 3))
-            assert process.exitcode is None, "it lives until it is killed"
+            process.join(30)
             process.kill()
             process.join(10)
+            assert process.exitcode == -signal.SIGKILL
             process.close()
             kills += 1
+            assert kills < 200
         with Worker(engine, concurrency=8, lease=timedelta(seconds=5), sweep_every=0.05):
-            eventually(lambda: finished(engine), within=400)
+            eventually(lambda: start_crawls(engine) or finished(engine), within=400)
         each_once(engine, 1000)
         with Trial(engine) as trial:
             assert items(trial, "listing", "FAILED") == []

@@ -37,7 +37,7 @@ APART = timedelta(hours=24)
 """How long a posting has to be unseen before the second complete crawl closes it."""
 RESUMED = timedelta(hours=1)
 """How old a page may be that an interrupted crawl reads again without asking for it."""
-SOON = timedelta(minutes=1)
+SOON = timedelta(seconds=15)
 """How soon a source is crawled again whose crawl lost its workers; twice as long after each further failure."""
 
 
