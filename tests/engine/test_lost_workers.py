@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from interlock.engine import Fenced, workers
+from interlock.engine.application import clear_crashes
 from interlock.machine import Fail, Failures, Go, Rule, WorkerLost
 from interlock.store import Store
 from interlock.testing import Trial
@@ -40,6 +41,27 @@ def test_what_a_lost_worker_held_is_ready_at_once(trial: Trial) -> None:
     row = last_row(trial, it)
     assert (row.kind, row.actor) == ("lost", "system")
     assert row.payload == {"why": "worker_lost", "worker": str(worker), "step": "first", "crash": 1}
+
+
+def test_a_step_that_got_further_forgets_its_lost_workers_and_says_so(trial: Trial) -> None:
+    it = trial.create("job")
+    for _ in range(2):
+        crash(trial)
+    worker = trial.new_worker()
+    claim = claim_one(trial, worker=worker)
+    assert trial.write(lambda unit: clear_crashes(unit, claim, "page 7")) is True
+    row = last_row(trial, it)
+    assert (row.kind, row.payload) == ("advanced", {"step": "first", "crashes": 2, "reason": "page 7"})
+    assert trial.write(lambda unit: clear_crashes(unit, claim, "page 8")) is False, "there is nothing to forget"
+    trial.lose(worker)
+    with pytest.raises(Fenced):
+        trial.write(lambda unit: clear_crashes(unit, claim, "page 9"))
+    for _ in range(2):
+        assert trial.state(it) == "first"
+        crash(trial)
+    [letter] = trial.engine.dead_letters.find()
+    assert letter.instance_id == it, "three more at one place are poison"
+    assert trial.engine.verify().problems == ()
 
 
 def test_its_result_comes_too_late(trial: Trial) -> None:

@@ -20,3 +20,16 @@ def die_at(point: str, times: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     failpoints.hook = hook
+
+
+def die_after(commits: int) -> None:
+    """SIGKILL at the so manieth point of whatever commits."""
+    left = commits
+
+    def hook(_: str) -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    failpoints.hook = hook

@@ -47,6 +47,7 @@ ICONS = {
     "lost": "failed",
     "failed": "failed",
     "given_back": "ended",
+    "advanced": "check",
     "worked": "check",
     "again": "wait",
     "saved": "check",
@@ -227,6 +228,8 @@ def _title(row: Row) -> tuple[str, tuple[str, str] | None]:
             return "reminder", None
         case "sent":
             return "message put into the outbox", None
+        case "advanced":
+            return "got further, so the workers lost before do not count", None
         case "given_back":
             return "given back by its worker", None
     return formatting.title(row.kind), None

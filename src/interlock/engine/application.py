@@ -26,7 +26,7 @@ from interlock.engine.creating import create
 from interlock.engine.effects import Effect
 from interlock.engine.errors import Allowed, NotFound
 from interlock.engine.failing import close_dead_letters
-from interlock.engine.finishing import require_claim
+from interlock.engine.finishing import clear_crashes, require_claim
 from interlock.engine.firing import fire, force, under_way
 from interlock.engine.instance import Instance
 from interlock.engine.isolation import error_summary, must_raise
@@ -50,6 +50,7 @@ __all__ = [
     "allowed",
     "ask",
     "change",
+    "clear_crashes",
     "close_dead_letters",
     "count_uses",
     "create",

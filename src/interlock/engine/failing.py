@@ -132,6 +132,15 @@ def reset_failures(instance: Instance, step: str) -> None:
         instance.set_failures({k: n for k, n in counters.items() if k.partition("|")[0] != step})
 
 
+def forget_crashes(instance: Instance, step: str) -> int:
+    """Reset the number of workers that were lost in a step; how many it were."""
+    counters = instance.failures
+    lost = counters.pop(f"{step}|{CRASH}", 0)
+    if lost:
+        instance.set_failures(counters)
+    return lost
+
+
 def _pause_until(unit: Unit, rule: Rule, error: BaseException) -> Micros:
     assert rule.pause is not None
     until = _until(error)

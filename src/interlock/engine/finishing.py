@@ -334,6 +334,22 @@ def progress(unit: Unit, claim: Claim, fraction: float, message: str) -> None:
     )
 
 
+def clear_crashes(unit: Unit, claim: Claim, reason: str) -> bool:
+    """Forget the workers that were lost in the claimed step, with a history row. False if there were none.
+
+    For a long step that keeps what it has done: workers that are lost while it gets further are no sign of poison. Call
+    it only for what no earlier run of the step has reached, or a step that always loses its worker never ends.
+    """
+    instance = require_claim(unit, claim)
+    step = claim.machine.step_of(instance.state, instance.stage_data(claim.machine))
+    lost = failing.forget_crashes(instance, step)
+    if lost:
+        unit.record(
+            instance, "advanced", worker_actor(claim.worker), payload={"step": step, "crashes": lost, "reason": reason}
+        )
+    return bool(lost)
+
+
 def send(unit: Unit, claim: Claim, messages: tuple[Message, ...]) -> None:
     """Put messages into the outbox from inside a handler, under its fence."""
     instance = require_claim(unit, claim)

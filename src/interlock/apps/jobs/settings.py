@@ -35,7 +35,18 @@ class ApiKey(Table):
         pattern=r"^[A-Za-z0-9_.-]{1,100}$",
         description="The name of the header or of the query's parameter.",
     )
-    prefix: str = Field("", pattern=r"^[ -~]{0,50}$", description="Text before the key, such as `Bearer `.")
+    prefix: str | None = Field(
+        None,
+        pattern=r"^[ -~]{0,50}$",
+        description="Text before the key; unless it is set, `Bearer ` in the header Authorization, and none elsewhere.",
+    )
+
+    @property
+    def sent(self) -> str:
+        """The key as it is sent."""
+        bearer = self.place == "header" and self.name.lower() == "authorization"
+        prefix = self.prefix if self.prefix is not None else "Bearer " if bearer else ""
+        return prefix + self.secret.get_secret_value()
 
 
 class EmployerKey(Table):

@@ -167,6 +167,7 @@ posting = sa.Table(
     at("decided_at", null=True),
     text("decided_on", null=True),
     at("digested_at", null=True),
+    text("stated", null=True),
 )
 sa.Index("uq_jobs_posting_key", posting.c.workspace, posting.c.posting_key, unique=True)
 sa.Index("ix_jobs_posting_url", posting.c.workspace, posting.c.url_key)

@@ -152,6 +152,7 @@ WRONG_BODIES: list[tuple[str, dict[str, Any], str]] = [
     ("companies", {"name": "K", "site": "x"}, "Extra inputs"),
     ("sources", {"url": "https://kind.example", "type_hint": "fax"}, "'fax' is not a kind of source; use auto"),
     ("sources", {"url": "javascript:alert(1)"}, "is not a web address"),
+    ("sources", {"url": "kind-jobs"}, "the url 'kind-jobs' is not a web address"),
     ("sources", {"url": "https://kind.example", "config": {"a": 1}}, "type_hint 'auto' takes none"),
     ("sources", {"url": "https://k.example", "type_hint": "html", "config": {"selectors": 1}}, "config: "),
     ("sources", {}, "Field required"),

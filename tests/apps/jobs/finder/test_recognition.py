@@ -25,6 +25,8 @@ from interlock.engine import InvalidData
         ("http://127.0.0.1:8430/greenhouse-host/kelp", "source"),
         ("http://127.0.0.1:8430/greenhouse-host/kelp/jobs/17", "listing"),
         ("http://127.0.0.1:8430/kelp", "company"),
+        ("127.0.0.1:8430/kelp", "company"),
+        ("http://intranet/careers", "source"),
     ],
 )
 def test_an_address_is_taken_for_what_it_looks_like(url: str, kind: str) -> None:
@@ -34,7 +36,9 @@ def test_an_address_is_taken_for_what_it_looks_like(url: str, kind: str) -> None
     assert "://" in found.url
 
 
-@pytest.mark.parametrize("url", ["", "two words", "ftp://kelp.example", "javascript:alert(1)", "https://"])
+@pytest.mark.parametrize(
+    "url", ["", "kelp", "kelp/jobs", "two words", "ftp://kelp.example", "javascript:alert(1)", "https://"]
+)
 def test_what_is_no_address_is_refused_with_its_value(url: str) -> None:
     with pytest.raises(InvalidData, match="is not a web address"):
         recognise(url)

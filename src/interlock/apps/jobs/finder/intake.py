@@ -13,7 +13,7 @@ from uuid import UUID
 from interlock.apps.jobs.finder.geography.places import places
 from interlock.apps.jobs.finder.identity.dedupe import posting_key
 from interlock.apps.jobs.finder.identity.keys import company_key
-from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, url_key, web_url
+from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, typed_url, url_key, web_url
 from interlock.apps.jobs.finder.machine import PENDING, company, listing, source
 from interlock.apps.jobs.finder.models import ListingStage, SourceStage
 from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting, Salary
@@ -344,11 +344,10 @@ def _check_config(kind: str, url: str, config: Mapping[str, Any]) -> None:
 
 
 def _address(url: str, what: str) -> str:
-    text = url.strip()
-    whole = text if "://" in text else f"https://{text}"
-    if canonical_url(whole) is None:
+    found = typed_url(url)
+    if found is None:
         raise InvalidData(f"{what} {url!r} is not a web address; write it as https://example.com/jobs")
-    return whole
+    return found
 
 
 def _private_hosts(unit: Unit) -> list[str]:

@@ -83,6 +83,8 @@ class Source(Item):
     via: str = "user_submission"
     by: str = ""
     verdict: str | None = None
+    reached: int = 0
+    """How many steps a crawl had made when lost workers were last forgotten."""
     found: int | None = None
     """How many postings the last test or crawl saw."""
     preview: list[dict[str, Any]] = Field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from interlock.apps.jobs.finder.identity.keys import word_list
-from interlock.apps.jobs.finder.identity.urls import canonical_url
+from interlock.apps.jobs.finder.identity.urls import canonical_url, typed_url
 from interlock.apps.jobs.finder.sources.detection import detect
 from interlock.engine import InvalidData
 
@@ -30,9 +30,8 @@ class Recognised(NamedTuple):
 
 def recognise(text: str, private_hosts: Collection[str] = ()) -> Recognised:
     """What an address seems to be, by itself alone: nothing is fetched."""
-    url = text.strip() if "://" in text else f"https://{text.strip()}"
-    canonical = canonical_url(url)
-    if canonical is None:
+    url = typed_url(text)
+    if url is None:
         raise InvalidData(f"{text!r} is not a web address; write it as https://example.com")
     board = detect(url, private_hosts)
     if board is not None and board.external_id is not None:
@@ -40,12 +39,12 @@ def recognise(text: str, private_hosts: Collection[str] = ()) -> Recognised:
     if board is not None:
         named = f"the {board.ats} board {board.board!r}" if board.board else f"a {board.ats}"
         return Recognised("source", url, f"it is {named}")
-    parts = [one.lower() for one in urlsplit(canonical).path.split("/") if one]
+    parts = [one.lower() for one in urlsplit(canonical_url(url) or "").path.split("/") if one]
     at = next((index for index, part in enumerate(parts) if part in LISTS), None)
     if at is None:
         if len(parts) > 1:
             return Recognised("listing", url, "it is a page deep in a website")
-        return Recognised("company", url, "it is a website")
+        return Recognised("company", url, "nothing in the address names a board or a posting")
     if at == len(parts) - 1:
         return Recognised("source", url, f"its path ends with {parts[at]!r}")
     return Recognised("listing", url, f"it is a page below {parts[at]!r}")

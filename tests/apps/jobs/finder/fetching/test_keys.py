@@ -26,8 +26,12 @@ def asking(url: str) -> Request:
 
 
 async def test_a_key_is_sent_as_its_host_wants_it(client: Made, site: Site) -> None:
-    await client(**bound(site.host, prefix="Bearer ")).fetch(asking(site.url("/jobs")))
+    await client(**bound(site.host)).fetch(asking(site.url("/jobs")))
     assert site.asked[-1].headers["authorization"] == f"Bearer {SECRET}"
+    await client(**bound(site.host, prefix="")).fetch(asking(site.url("/jobs")))
+    assert site.asked[-1].headers["authorization"] == SECRET
+    await client(**bound(site.host, prefix="Token token=")).fetch(asking(site.url("/jobs")))
+    assert site.asked[-1].headers["authorization"] == f"Token token={SECRET}"
     await client(**bound(site.host, name="X-Api-Key")).fetch(asking(site.url("/jobs")))
     assert site.asked[-1].headers["x-api-key"] == SECRET
     await client(**bound(site.host, place="query", name="app_key")).fetch(asking(site.url("/jobs?page=2&app_key=old")))

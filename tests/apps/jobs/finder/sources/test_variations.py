@@ -200,3 +200,12 @@ def test_work_for_full_or_part_time_is_neither(words: str, kind: str) -> None:
 )
 def test_words_for_remote_work(words: str, model: str) -> None:
     assert workplace(words) == model
+
+
+@pytest.mark.parametrize(
+    ("name", "per"), [("Annual Salary Range", "year"), ("Hourly Pay", "hour"), ("Salary Range", None), ("Team", None)]
+)
+def test_greenhouse_pay_in_a_field_of_the_employers_own(name: str, per: str | None) -> None:
+    value = {"min_value": "90000.0", "max_value": "120000.0", "unit": "USD"}
+    pay = read("greenhouse", metadata=[{"id": 1, "name": name, "value": value, "value_type": "currency_range"}]).salary
+    assert (pay.min, pay.max, pay.currency, pay.period) == ((90000, 120000, "USD", per) if per else (None,) * 4)

@@ -37,6 +37,7 @@ def test_what_two_complete_crawls_do_not_show_is_closed(trial: Trial, board: Acm
         "unchanged": 1,
         "new": 0,
         "changed": 0,
+        "updated": 0,
         "reopened": 0,
         "renamed": 0,
         "refused": 0,

@@ -33,14 +33,13 @@ class Key:
     def header(self) -> dict[str, str]:
         if self.bound.place != "header":
             return {}
-        return {self.bound.name: self.bound.prefix + self.bound.secret.get_secret_value()}
+        return {self.bound.name: self.bound.sent}
 
     def path(self, target: Target) -> str:
         """The path and query to ask for."""
         if self.bound.place != "query":
             return target.path
-        value = self.bound.prefix + self.bound.secret.get_secret_value()
-        return with_params(target.path, {self.bound.name: value})
+        return with_params(target.path, {self.bound.name: self.bound.sent})
 
     def without(self, url: str) -> str:
         """The address without the key, which a redirect may have repeated."""

@@ -11,8 +11,8 @@ from interlock.apps.jobs.finder.postings.posting import Location
 
 WORK_MODEL = re.compile(
     r"\b(?:100 ?% )?(?:fully |full |partially |mostly )?"
-    r"(?:remote(?:[- ](?:first|friendly|ok|only))?|hybrid|in[- ]?office|on[- ]?site|onsite|distributed|home[- ]?office|"
-    r"work(?:ing)? from home|wfh|telecommute|virtual|anywhere|worldwide|global)\b",
+    r"(?:remote(?:[- ](?:first|friendly|ok|only))?|hybrid|in[- ]?office|on[- ]?site|onsite|distributed|"
+    r"home[- ](?:office|based)|homeoffice|work(?:ing)? from home|wfh|telecommute|virtual|anywhere|worldwide|global)\b",
     re.IGNORECASE,
 )
 """Words that say how somebody works and not where."""
@@ -64,6 +64,8 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 """Words around the name of a city that are no part of it."""
+_BEFORE = re.compile(r"(?:(?:based|located) )?(?:in|within|from|across|throughout)(?: the)? (?=\w)")
+"""Words between the way to work and the place, as in "Remote within Canada"."""
 _LEADING = frozenset({"in", "within", "based", "the"})
 _POSTCODE = re.compile(r"(?<=[A-Za-z]) \d{5}(?:-\d{4})?$")
 _NO_COMMA = re.compile(r"(?P<city>[^\W\d_].*?)[ -](?P<region>[A-Z]{2})")
@@ -164,6 +166,8 @@ def _parts(text: str, country: str | None) -> tuple[str | None, str | None, str 
 def _piece(text: str) -> str:
     """One part of a place without the words around the name, unless they are all that there is."""
     text = _POSTCODE.sub("", text.strip(" -–—()/:·"))  # noqa: RUF001
+    before = _BEFORE.match(text)
+    text = text[before.end() :] if before else text
     return " ".join(_AROUND.sub(" ", text).split()).strip(" -:") or text
 
 

@@ -51,6 +51,20 @@ def web_url(url: object, base: str | None = None) -> str | None:
         return None
 
 
+def typed_url(text: str) -> str | None:
+    """The address that somebody typed, `https://example.com` for `example.com`; None unless it is a web address.
+
+    A single word is no address: it is more likely a mistake than a host of the own network.
+    """
+    whole = text.strip()
+    if "://" not in whole:
+        host = whole.partition("/")[0]
+        if "." not in host.strip(".") and ":" not in host:
+            return None
+        whole = f"https://{whole}"
+    return whole if canonical_url(whole) else None
+
+
 def canonical_url(url: str | None) -> str | None:
     """The address in its one form: https, sorted query, no tracking, no fragment; None unless it is a web address."""
     if not url or len(url) > MOST_CHARACTERS or UNFIT.search(url):

@@ -29,7 +29,7 @@ OUTCOMES = {
     "": "every outcome",
     NEARLY: "nearly passed this week",
     postings.FILTERED: "filtered",
-    postings.SKIPPED: "below the threshold",
+    postings.SKIPPED: "below the threshold, or a duplicate",
     postings.MATCHED: "matched",
     postings.WAITING: "waiting",
     postings.NEW: "new",
@@ -79,8 +79,23 @@ async def why_not(
         }
 
     return await show(
-        v, "why_not.html", workspace, read, filters=filters, outcomes=OUTCOMES, kinds=KINDS, sentence=sentence
+        v,
+        "why_not.html",
+        workspace,
+        read,
+        filters=filters,
+        outcomes=OUTCOMES,
+        words=words,
+        kinds=KINDS,
+        sentence=sentence,
     )
+
+
+def words(row: Any) -> str:
+    """What became of a posting, in a word or two."""
+    if row.outcome == postings.SKIPPED:
+        return "duplicate" if row.opening_id else "below the threshold"
+    return OUTCOMES.get(row.outcome, str(row.outcome))
 
 
 @router.post("/ui/jobs/listings")

@@ -18,6 +18,8 @@ from interlock.apps.jobs.finder.sources.adapter import with_missing
 
 LEVELS = {"junior": Seniority.ENTRY}
 LONGEST_QUOTE = 300
+SAMPLE = 80
+"""Characters of the text that stand for its language."""
 
 
 def as_given(posting: Posting) -> Posting:
@@ -53,8 +55,10 @@ def enriched(read: ReadPosting) -> Posting:
     pay = _salary(read)
     if pay is not None and read.salary is not None:
         take("salary", pay, read.salary)
-    if posting.language is None and not read.unread:
+    if posting.language is None and not read.unread and read.reading.language != "unknown":
         changes["language"] = read.reading.language
+        words = " ".join((posting.description_text or posting.title or "").split())
+        evidence["language"] = Evidence(source="text", quote=words[:SAMPLE])
     if posting.sections == Sections():
         parts = read.reading.sections
         changes["sections"] = Sections(

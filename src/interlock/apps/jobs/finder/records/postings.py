@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -18,13 +19,17 @@ from uuid_utils.compat import uuid7
 from interlock.apps.jobs.finder.identity.dedupe import posting_key
 from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records.stored import mapping
-from interlock.apps.jobs.finder.sources.adapter import merged
+from interlock.apps.jobs.finder.sources.adapter import merged, unknown, with_missing
 from interlock.apps.jobs.tables import posting as P
+from interlock.apps.jobs.tables import source as S
 from interlock.engine import Unreadable
 from interlock.engine.application import Unit
 from interlock.store import Micros, micros, span
 
-Change = Literal["new", "changed", "unchanged", "renamed", "reopened"]
+Change = Literal["new", "changed", "updated", "unchanged", "renamed", "reopened"]
+"""`changed` is another title, place or text; `updated` only another value beside them, such as the last day."""
+STATED = ("workplace", "employment_type", "seniority", "salary", "closes_at")
+"""What a source states beside title, place and text, and filter and match look at."""
 OPEN, UNCERTAIN, CLOSED = "open", "uncertain", "closed"
 ALIKE = 3
 """Postings of one title and place that a list without texts has shown and dropped, before another id is no news."""
@@ -98,6 +103,7 @@ def take(
         for row in unit.conn.execute(sa.select(P).where(P.c.workspace == workspace, P.c.posting_key.in_(list(keyed))))
     }
     renamed = _renamed(unit, source_id, {k: p for k, p in keyed.items() if k not in known}, seen_keys)
+    others = _active_sources(unit, {row.source_id for row in known.values()} - {None, source_id} if source_id else ())
     found, added = [], []
     for key, posting in keyed.items():
         row = known.get(key) or renamed.get(key)
@@ -105,11 +111,22 @@ def take(
             made = uuid7()
             added.append(_new(unit, made, workspace, key, posting, source_id, company_id))
             found.append(SeenPosting(made, key, "new", posting, None))
+        elif row.source_id in others and row.state == OPEN:
+            found.append(_also(unit, row, key, posting, company_id))
         else:
-            found.append(_again(unit, row, key, posting, source_id, company_id))
+            owner = row.source_id if row.source_id in others else source_id or row.source_id
+            found.append(_again(unit, row, key, posting, source_id, owner, company_id))
     if added:
         unit.conn.execute(sa.insert(P), added)
     return found
+
+
+def stored_after(conn: sa.Connection, source_id: UUID, moment: Micros) -> dict[str, Change]:
+    """Keys of a source's postings that were stored after the moment, and what that was as far as it can be told."""
+    rows = conn.execute(
+        sa.select(P.c.posting_key, P.c.first_seen).where(P.c.source_id == source_id, P.c.last_seen > moment)
+    )
+    return {row.posting_key: "new" if row.first_seen > moment else "unchanged" for row in rows}
 
 
 def _renamed(
@@ -152,6 +169,7 @@ def _new(
         "company_id": company_id,
         **_shown(key, posting),
         "content_hash": posting.content_hash,
+        "stated": _stated(posting),
         "state": OPEN,
         "first_seen": unit.now,
         "last_seen": unit.now,
@@ -163,7 +181,13 @@ def _new(
 
 
 def _again(
-    unit: Unit, row: Any, key: str, posting: Posting, source_id: UUID | None, company_id: UUID | None
+    unit: Unit,
+    row: Any,
+    key: str,
+    posting: Posting,
+    source_id: UUID | None,
+    owner: UUID | None,
+    company_id: UUID | None,
 ) -> SeenPosting:
     change: Change = "unchanged"
     if row.posting_key != key:
@@ -176,6 +200,7 @@ def _again(
         # Its page is gone, and the list still has it: the page is asked for once a day.
         unit.conn.execute(sa.update(P).where(P.c.id == row.id).values(last_seen=unit.now))
         return SeenPosting(row.id, key, "unchanged", posting, row.item_id)
+    mark = _stated(posting)
     values: dict[str, Any] = {
         "last_seen": unit.now,
         "seen_count": row.seen_count + 1,
@@ -183,13 +208,69 @@ def _again(
         "missed_at": None,
         "state": OPEN,
         "closed_reason": None,
-        "source_id": row.source_id or source_id,
+        "source_id": owner,
         "company_id": row.company_id or company_id,
     }
+    if owner == source_id:
+        values["stated"] = mark
     if change != "unchanged":
         values |= {**_shown(key, _with_text(posting, row)), "content_hash": posting.content_hash}
+    elif row.source_id == source_id and row.stated not in (None, mark):
+        restated = _restated(row, key, posting, lambda stored, name: getattr(stored, name) != getattr(posting, name))
+        change = "updated" if restated else change
+        values |= restated
     unit.conn.execute(sa.update(P).where(P.c.id == row.id).values(values))
     return SeenPosting(row.id, key, change, posting, row.item_id)
+
+
+def _active_sources(unit: Unit, ids: Collection[UUID]) -> Collection[UUID]:
+    if not ids:
+        return ()
+    return set(unit.conn.execute(sa.select(S.c.id).where(S.c.id.in_(ids), S.c.status == "active")).scalars())
+
+
+def _also(unit: Unit, row: Any, key: str, posting: Posting, company_id: UUID | None) -> SeenPosting:
+    """Another source shows a posting that its own still has. It adds what that leaves open, and changes nothing else.
+
+    Else two sources that word a posting in two ways would change it at every crawl.
+    """
+    try:
+        has_text = bool(PostingRow(row).posting.description_text)
+    except Unreadable:
+        has_text = False
+    if not has_text and posting.description_text:
+        return _again(unit, row, key, posting, None, row.source_id, company_id)
+    added = _restated(row, key, posting, lambda stored, name: unknown(getattr(stored, name)) or name in stored.derived)
+    values = {"last_seen": unit.now, "seen_count": row.seen_count + 1, "company_id": row.company_id or company_id}
+    unit.conn.execute(sa.update(P).where(P.c.id == row.id).values({**values, **added}))
+    return SeenPosting(row.id, key, "updated" if added else "unchanged", posting, row.item_id)
+
+
+def _stated(posting: Posting) -> str:
+    """A digest of what a source states beside title, place and text. A last day counts by its date."""
+    pay, last = posting.salary, posting.closes_at
+    parts = [posting.workplace, posting.employment_type, posting.seniority, pay.min, pay.max, pay.currency, pay.period]
+    said = json.dumps([*map(str, parts), last.date().isoformat() if last else None])
+    return hashlib.sha256(said.encode()).hexdigest()[:16]
+
+
+def _restated(row: Any, key: str, posting: Posting, takes: Callable[[Posting, str], bool]) -> dict[str, Any]:
+    """The columns of a posting with what a source states now, where it `takes` that. It is scored again."""
+    try:
+        stored = PostingRow(row).posting
+    except Unreadable:
+        return {}
+    names = [name for name in STATED if not unknown(getattr(posting, name)) and takes(stored, name)]
+    if not names:
+        return {}
+    changes: dict[str, Any] = {name: getattr(posting, name) for name in names}
+    proof = {name: one for name, one in posting.evidence.items() if name in names}
+    kept = {name: one for name, one in stored.evidence.items() if name not in names}
+    changes |= {
+        "evidence": {**kept, **proof},
+        "derived": tuple(name for name in stored.derived if name not in names),
+    }
+    return {**_shown(key, with_missing(stored.model_copy(update=changes))), "profile_digest": CHANGED}
 
 
 def _try_again(unit: Unit, row: Any) -> bool:

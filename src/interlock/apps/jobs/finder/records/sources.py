@@ -214,6 +214,14 @@ def next_crawl(unit: Unit, row: SourceRow, every: timedelta) -> None:
     update(unit, row.id, next_crawl_at=unit.now + span(every))
 
 
+def crawl_soon(unit: Unit, source_id: UUID, within: timedelta) -> None:
+    """Bring the next crawl of an active source forward."""
+    at = unit.now + span(within)
+    unit.conn.execute(
+        sa.update(S).where(S.c.id == source_id, S.c.status == ACTIVE, S.c.next_crawl_at > at).values(next_crawl_at=at)
+    )
+
+
 def crawls(conn: sa.Connection, source_id: UUID, limit: int = 20) -> list[CrawlRow]:
     """The last crawls of a source, the newest first."""
     query = sa.select(W).where(W.c.source_id == source_id).order_by(W.c.finished_at.desc()).limit(limit)

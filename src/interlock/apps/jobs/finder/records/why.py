@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from interlock.apps.jobs.finder.filtering import filter_posting
 from interlock.apps.jobs.finder.identity.addresses import Address
-from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, url_key
+from interlock.apps.jobs.finder.identity.urls import canonical_url, registered_domain, typed_url, url_key
 from interlock.apps.jobs.finder.postings.posting import Extraction, Method, Posting
 from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.records import lists, postings, profiles, sources
@@ -103,8 +103,8 @@ def why(
 ) -> Why:
     """Look for an address, or for postings with these words; `words` reads nothing as an address."""
     text = visible(asked).strip()
-    whole = text if "://" in text else f"https://{text}"
-    canonical = canonical_url(whole) if not words and is_address(text) else None
+    whole = (typed_url(text) or "") if not words and is_address(text) else ""
+    canonical = canonical_url(whole)
     if canonical is None:
         return _words(conn, workspace, text, now)
     board = detect(whole, private_hosts)
@@ -117,12 +117,7 @@ def why(
 
 def is_address(text: str) -> bool:
     """Whether a text is a web address, with or without its scheme."""
-    if "://" in text:
-        return canonical_url(text) is not None
-    host = text.partition("/")[0]
-    return (
-        " " not in text and "." in host.strip(".") and host.isascii() and canonical_url(f"https://{text}") is not None
-    )
+    return typed_url(text) is not None and ("://" in text or text.partition("/")[0].isascii())
 
 
 def _words(conn: sa.Connection, workspace: str, text: str, now: Micros) -> Why:

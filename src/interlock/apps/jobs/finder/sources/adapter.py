@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from interlock.apps.jobs.finder.geography.places import WORK_MODEL
 from interlock.apps.jobs.finder.identity.addresses import Address, address_of
+from interlock.apps.jobs.finder.identity.keys import fold
 from interlock.apps.jobs.finder.identity.urls import canonical_url, url_key
 from interlock.apps.jobs.finder.postings.posting import (
     Evidence,
@@ -361,11 +362,12 @@ def _kept(posting: Posting) -> dict[str, Any]:
 
 
 def union(first: Sequence[Location], second: Sequence[Location]) -> tuple[Location, ...]:
-    """Places of both, each once."""
+    """Places of both, each once. A city without its region is one that is there with it."""
     found: dict[str, Location] = {}
     for one in (*first, *second):
         found.setdefault(one.key or one.raw, one)
-    return tuple(found.values())
+    whole = {(fold(one.city), one.country) for one in found.values() if one.city and one.region}
+    return tuple(one for one in found.values() if one.region or (fold(one.city), one.country) not in whole)
 
 
 def given(path: str, value: object, source: EvidenceSource = "board") -> Evidence | None:

@@ -24,6 +24,7 @@ from interlock.apps.jobs.finder.sources.vocabulary import employment_type, langu
 GLOBAL, EUROPEAN = "https://boards-api.greenhouse.io", "https://boards-api.eu.greenhouse.io"
 KIND_NAMES = re.compile(r"(?i)employment|(?:job|time|worker|contract|position|commitment) ?type|\bcommitment\b")
 MODEL_NAMES = re.compile(r"(?i)workplace|\bremote\b|work(?:ing)? (?:model|arrangement|type|style|mode)|location type")
+PAY_NAMES = re.compile(r"(?i)salary|\bpay\b|compensation|\bwage")
 """Names that employers give to fields of their own, which are in `metadata`."""
 QUESTION_TYPES = {
     "input_file": "file",
@@ -141,6 +142,8 @@ class Greenhouse(Adapter):
         currencies = {one.text("currency_type", 10) for one in ranges}
         lows = [low for one in ranges if (low := one.number("min_cents"))]
         highs = [high for one in ranges if (high := one.number("max_cents"))]
+        if not ranges:
+            return self._own_pay(row)
         if len(currencies) != 1 or not (lows or highs):
             return None
         words = " ".join(filter(None, (one.text(name) for one in ranges for name in ("title", "blurb"))))
@@ -151,6 +154,21 @@ class Greenhouse(Adapter):
             period(words),
             words,
         )
+
+    def _own_pay(self, row: Row) -> Salary | None:
+        """The range in a field of the employer's own, in whole units, if its name says what it is for.
+
+        Without a period it would only keep the text from being asked.
+        """
+        for one in row.rows("metadata"):
+            name = one.text("name") or ""
+            per = period(name) if PAY_NAMES.search(name) else None
+            if per and isinstance(one.get("value"), dict):
+                low, high = one.amount("value.min_value"), one.amount("value.max_value")
+                found = money(low, high, one.text("value.unit", 10), per, name)
+                if found:
+                    return found
+        return None
 
     def _questions(self, row: Row) -> tuple[Question, ...]:
         found = []

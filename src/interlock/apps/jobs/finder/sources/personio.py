@@ -1,13 +1,14 @@
 """Personio: an XML feed that the employer must switch on, else the list on the careers page.
 
-The feed has no addresses; they are built from the host. Without `language` it is in German.
+The feed has no addresses; they are built from the host. Without `language` it is in German, and so are with it the
+postings that the employer has in German only: the text tells the language.
 """
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from interlock.apps.jobs.finder.geography.places import place
 from interlock.apps.jobs.finder.identity.addresses import Address
@@ -18,7 +19,7 @@ from interlock.apps.jobs.finder.sources.cleaning import joined, text_of
 from interlock.apps.jobs.finder.sources.documents import load
 from interlock.apps.jobs.finder.sources.headings import section_of
 from interlock.apps.jobs.finder.sources.row import MOST_ITEMS, Row
-from interlock.apps.jobs.finder.sources.vocabulary import employment_type, language, seniority
+from interlock.apps.jobs.finder.sources.vocabulary import employment_type, seniority
 
 FEED = {"Accept": "application/xml, text/xml"}
 
@@ -82,19 +83,12 @@ class Personio(Adapter):
             posted_precision=precision,
             description=joined(f"<h3>{escape(name or '')}</h3>{body}" for name, body in parts if body),
             sections=Sections(**{name: "\n\n".join(texts) for name, texts in found.items()}),
-            language=self._language(page),
             evidence={
                 "employment_type": given(field, said),
                 "seniority": given("seniority", level),
                 "locations": given("office", "; ".join(one.raw for one in where)),
             },
         )
-
-    def _language(self, page: Page) -> str | None:
-        if not page.base:
-            return None
-        asked = parse_qs(urlsplit(page.base).query).get("language", ["de"])
-        return language(asked[0])
 
     def _locations(self, row: Row) -> tuple[Location, ...]:
         found = (place(name) for name in [*row.lines("office"), *row.lines("offices")])

@@ -28,7 +28,8 @@ WORKPLACES = (
     (Workplace.HYBRID, r"hybrid|partially remote|temporarily remote|flexible"),
     (
         Workplace.REMOTE,
-        r"remote|telecommut|home.?office|work from home|anywhere|worldwide|\bdistributed\b|\bvirtual\b|\bfully\b",
+        r"remote|telecommut|home.?(?:office|based)|work from home|anywhere|worldwide|"
+        r"\bdistributed\b|\bvirtual\b|\bfully\b",
     ),
     (Workplace.ONSITE, r"on.?site|in.?office|office.?based|in.?person|vor ort"),
 )

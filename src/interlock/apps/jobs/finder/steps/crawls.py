@@ -1,7 +1,9 @@
 """The stage CRAWL of a source: read its list, store what it shows, and start a listing for all that is new or changed.
 
 What the list shows is stored in parts, each in one transaction with the listings that it starts. A crawl that is
-interrupted begins again, and finds what it has stored unchanged: nothing is lost, nothing is started twice.
+interrupted goes on where it was: pages that it has fetched are read again from the store, and what it has stored is
+left alone, so nothing is lost and nothing is started twice. A new page or part clears the count of lost workers:
+however often a crawl is interrupted, it is poison only if it gets no further. Then the source is soon crawled again.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from datetime import timedelta
 from typing import Any, get_args
 from uuid import UUID
 
+import sqlalchemy as sa
+
 from interlock.apps.jobs.finder.fetching import FetchError
 from interlock.apps.jobs.finder.identity.dedupe import posting_key
 from interlock.apps.jobs.finder.intake import listing_data
@@ -20,17 +24,21 @@ from interlock.apps.jobs.finder.models import ListingStage, SourceStage
 from interlock.apps.jobs.finder.postings.posting import Posting
 from interlock.apps.jobs.finder.records import companies, postings, sources
 from interlock.apps.jobs.finder.sources.answer import GONE, Parsed, Verdict, failed
-from interlock.apps.jobs.finder.sources.crawl import Crawl
+from interlock.apps.jobs.finder.sources.crawl import MOST_PAGES, Crawl
 from interlock.apps.jobs.finder.steps.visit import NoRetryHelps, Visit, visiting
 from interlock.engine import Claim, Instance
-from interlock.engine.application import Unit, find_by_key, require_claim, spawn
-from interlock.machine import WORKER, Actor, Go, Outcome, Spawn, WorkError
+from interlock.engine.application import Unit, change, clear_crashes, find, find_by_key, require_claim, spawn
+from interlock.machine import WORKER, Actor, Go, Outcome, Spawn, WorkerLost, WorkError
 from interlock.store import Micros, micros, span
 
 PART = 50
 """Postings that are stored in one transaction."""
 APART = timedelta(hours=24)
 """How long a posting has to be unseen before the second complete crawl closes it."""
+RESUMED = timedelta(hours=1)
+"""How old a page may be that an interrupted crawl reads again without asking for it."""
+SOON = timedelta(seconds=15)
+"""How soon a source is crawled again whose crawl lost its workers; twice as long after each further failure."""
 
 
 class CrawlFailed(WorkError):
@@ -52,55 +60,80 @@ async def crawl(visit: Visit) -> Outcome:
     if row.status == sources.DISABLED:
         reason = f"{row.name} is disabled: {row.status_reason}"
         return Go(SKIPPED, data={"message": reason}, reason=reason)
-    result, gone = await _read(visit, row)
+    began = await task.read(_began, task.id, micros(visit.now))
+    result, gone = await _read(visit, row, began)
     if result.verdict is Verdict.FAILED:
         reason = f"{row.name}: {'; '.join(result.reasons)}"
         raise BoardGone(reason) if gone else CrawlFailed(reason)
-    counts = await _store(visit, row, result)
+    counts = await _store(visit, row, result, began)
     await task.write(_written, row.id, micros(visit.now), result, counts)
     message = f"{result.verdict.value}: {counts['parsed']} postings, {counts['new']} new, {counts['changed']} changed"
     return Go(SUCCESS, data={"verdict": result.verdict, "found": counts["parsed"], "message": message}, reason=message)
 
 
-async def _read(visit: Visit, row: sources.SourceRow) -> tuple[Parsed, bool]:
+async def _read(visit: Visit, row: sources.SourceRow, began: Micros) -> tuple[Parsed, bool]:
     """The whole list with its verdict, and whether the board is not there."""
     task = visit.task
     reading = Crawl(row.adapter, row.address)
     gone, pages = True, 0
     while (request := reading.next()) is not None:
         try:
-            answer = await visit.fetch(request, render=reading.adapter.rendered)
+            stored = await visit.fetched_after(request, began)
+            answer = stored or await visit.fetch(request, render=reading.adapter.rendered)
         except FetchError as error:
             if not pages:
                 raise
             reading.miss(str(error))
             gone = False
             continue
+        pages += 1
+        if stored is None:
+            await task.write(_advanced, pages, f"page {pages}")
         gone = gone and answer.status in GONE
         reading.take(request, answer, visit.now)
-        pages += 1
-        await task.heartbeat()
-        await task.progress(0.0 if pages < 2 else min(0.5, pages / (pages + 20)), f"page {pages}")
+        if stored is None:
+            await task.heartbeat()
+            await task.progress(0.0 if pages < 2 else min(0.5, pages / (pages + 20)), f"page {pages}")
     result = reading.result()
     return result, gone and result.verdict is Verdict.FAILED
 
 
-async def _store(visit: Visit, row: sources.SourceRow, result: Parsed) -> Counter[str]:
+def _began(conn: sa.Connection, item_id: UUID, now: Micros) -> Micros:
+    """When this attempt began; pages that were fetched after it are its own."""
+    item = find(conn, item_id, machine=source.name)
+    return max(item.entered_at if item else now, now - span(RESUMED))
+
+
+def _advanced(unit: Unit, claim: Claim, reached: int, what: str) -> None:
+    """Forget the workers that this crawl has lost, if it got further than before."""
+    item = require_claim(unit, claim)
+    if reached > item.data.get("reached", 0) and clear_crashes(unit, claim, what):
+        change(unit, item, {"reached": reached}, Actor(WORKER, str(claim.worker)), kind="saved")
+
+
+async def _store(visit: Visit, row: sources.SourceRow, result: Parsed, began: Micros) -> Counter[str]:
     task = visit.task
     keys = frozenset(key for one in result.postings if (key := posting_key(one)) is not None)
     counts: Counter[str] = Counter(dict.fromkeys((*get_args(postings.Change), "refused"), 0))
     counts.update(listed=result.counts.listed, parsed=len(result.postings), unreadable=result.counts.unreadable)
-    for at in range(0, len(result.postings), PART):
+    stored = await task.read(postings.stored_after, row.id, began)
+    counts.update(what for key, what in stored.items() if key in keys)
+    left = [one for one in result.postings if posting_key(one) not in stored]
+    for at in range(0, len(left), PART):
         task.check()
-        part = result.postings[at : at + PART]
-        counts.update(await task.write(_take, row.id, part, keys))
-        await task.progress(0.5 + 0.5 * (at + len(part)) / len(result.postings), f"{at + len(part)} postings")
+        part = left[at : at + PART]
+        done = len(result.postings) - len(left) + at + len(part)
+        counts.update(await task.write(_take, row.id, part, keys, MOST_PAGES + done))
+        await task.progress(0.5 + 0.5 * done / len(result.postings), f"{done} postings")
+    counts["changed"] += counts["updated"]
     may_close = result.verdict is Verdict.COMPLETE and row.adapter.whole
     counts.update(await task.write(_unseen, row.id, keys, may_close))
     return counts
 
 
-def _take(unit: Unit, claim: Claim, source_id: UUID, shown: Sequence[Posting], keys: frozenset[str]) -> dict[str, int]:
+def _take(
+    unit: Unit, claim: Claim, source_id: UUID, shown: Sequence[Posting], keys: frozenset[str], reached: int
+) -> dict[str, int]:
     """Store a part of the list, and start a listing for what is new or has changed."""
     item = require_claim(unit, claim)
     row = sources.find(unit.conn, item.workspace, source_id)
@@ -120,7 +153,7 @@ def _take(unit: Unit, claim: Claim, source_id: UUID, shown: Sequence[Posting], k
     actor = Actor(WORKER, f"source {item.id}")
     for one in seen:
         counts[one.change] += 1
-        if one.change in ("unchanged", "renamed"):
+        if one.change in ("unchanged", "updated", "renamed"):
             continue
         stage = ListingStage.FILTER if one.posting.description_text else ListingStage.SCRAPE
         wanted = Spawn(listing.name, listing_data(one.posting, one.id, stage), key=one.key, priority=item.priority)
@@ -130,6 +163,8 @@ def _take(unit: Unit, claim: Claim, source_id: UUID, shown: Sequence[Posting], k
         else:
             counts["refused"] += 1
             _refused(unit, item, one)
+    if counts.total() > counts["unchanged"]:
+        _advanced(unit, claim, reached, f"{reached - MOST_PAGES} postings")
     return dict(counts)
 
 
@@ -164,3 +199,5 @@ def write_failure(unit: Unit, item: Instance, kind: str, reason: str) -> None:
     if row is not None:
         result, gone = failed(reason[:1000]), kind == BoardGone.__name__
         sources.crawled(unit, row, item.id, item.entered_at, result, {}, gone=gone)
+        if kind == WorkerLost.__name__:  # which is rarely the fault of the source
+            sources.crawl_soon(unit, row.id, SOON * 2**row.consecutive_failures)

@@ -33,7 +33,7 @@ def failed(unit: Unit, instance: Instance, edge: Edge, actor: Actor) -> None:
         message = f"Processing failed. Will retry ({min(count, most)}/{most})"
     else:
         kind, error = _error(instance)
-        message = " ".join([f"Processing failed: {error}"[:500], *TROUBLESHOOTING])
+        message = " ".join([f"Processing failed: {error}"[:500].rstrip(".") + ".", *TROUBLESHOOTING])
         if instance.machine == listing.name:
             _unknown(unit, instance, error)
         elif instance.machine == company.name:

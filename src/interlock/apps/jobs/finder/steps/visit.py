@@ -21,7 +21,7 @@ from interlock.apps.jobs.settings import JobsSettings
 from interlock.engine import Claim
 from interlock.engine.application import Unit
 from interlock.machine import Again, Outcome, WorkError
-from interlock.store import micros
+from interlock.store import Micros, micros
 from interlock.worker import AsyncTask
 
 BUSY = (429, 503)
@@ -67,6 +67,14 @@ class Visit:
         await task.write(_keep, task.workspace, request, answer, None)
         stored = await task.read(raw.stored_answer, task.workspace, request)
         return answer if stored is None else replace(stored, request=request)
+
+    async def fetched_after(self, request: Request, moment: Micros) -> Answer | None:
+        """The answer if it was fetched after this moment, without asking again."""
+        task = self.task
+        known = await task.read(raw.known, task.workspace, request)
+        if known is None or known.fetched_at <= moment:
+            return None
+        return await task.read(raw.stored_answer, task.workspace, request)
 
     async def _sent(self, request: Request, most_bytes: int | None, known: raw.Stored | None, render: bool) -> Answer:
         fetcher = _client(self.settings).fetcher
