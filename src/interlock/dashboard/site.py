@@ -234,6 +234,7 @@ def environment() -> jinja2.Environment:
         "words": formatting.title,
         "short": formatting.short_id,
         "person": formatting.person,
+        "browser": formatting.browser,
         "shown": secrets.shown,
         "hidden": secrets.hide,
     }
