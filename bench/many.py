@@ -119,7 +119,7 @@ def _copy_all(conn: sa.Connection, schemas: list[sa.MetaData], copies: int) -> N
                 conn.exec_driver_sql(_copying(conn.dialect.name, table, copies))
             done.add(table.name)
     for name in ("state_count", "rollup"):
-        conn.exec_driver_sql(f"UPDATE {name} SET n = n * {copies + 1}")  # noqa: S608
+        conn.exec_driver_sql(f"UPDATE {name} SET n = n * {copies + 1}")
 
 
 def _copying(dialect: str, table: sa.Table, copies: int) -> str:
@@ -138,15 +138,19 @@ def _copying(dialect: str, table: sa.Table, copies: int) -> str:
     if dialect == "postgresql":
         numbers = f"generate_series(1, {copies}) AS k(n)"
     else:
-        numbers = f"(WITH RECURSIVE up(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < {copies}) SELECT n FROM up) k"
+        numbers = (
+            f"(WITH RECURSIVE up(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < {copies}) SELECT n FROM up) k"
+        )
     # The rows as they were: a statement must not see what it inserts.
     rows = f'(SELECT * FROM "{table.name}") AS r'
-    return f'INSERT INTO "{table.name}" ({into}) SELECT {", ".join(values)} FROM {rows} CROSS JOIN {numbers}'  # noqa: S608
+    return f'INSERT INTO "{table.name}" ({into}) SELECT {", ".join(values)} FROM {rows} CROSS JOIN {numbers}'
 
 
 def _named(table: sa.Table) -> list[sa.Column[Any]]:
     """Texts that must be unique by themselves: one of each unique set of columns that has no id."""
-    sets = [list(one.columns) for one in table.constraints if isinstance(one, sa.UniqueConstraint | sa.PrimaryKeyConstraint)]
+    sets = [
+        list(one.columns) for one in table.constraints if isinstance(one, sa.UniqueConstraint | sa.PrimaryKeyConstraint)
+    ]
     sets += [list(one.columns) for one in table.indexes if one.unique]
     found = []
     for columns in sets:
@@ -161,7 +165,7 @@ def _other_id(dialect: str, name: str) -> str:
     if dialect == "postgresql":
         text = f"replace(CAST(\"{name}\" AS text), '-', '')"
         return f"CAST(substr({text}, 1, 16) || '8' || lpad(to_hex(k.n), 7, '0') || substr({text}, 25, 8) AS uuid)"
-    return f"substr(\"{name}\", 1, 16) || printf('8%07x', k.n) || substr(\"{name}\", 25, 8)"
+    return f'substr("{name}", 1, 16) || printf(\'8%07x\', k.n) || substr("{name}", 25, 8)'
 
 
 # -- pages
@@ -171,7 +175,9 @@ def visit(engine: Engine) -> dict[str, float]:
     """Milliseconds until each page that links lead to is there; what is around a page is not remembered."""
     service = Service(engine, Settings())
     found: dict[str, float] = {}
-    with TestClient(create_app(service, routers=engine.registry.routers, pages=dashboard()), base_url="http://localhost") as client:
+    with TestClient(
+        create_app(service, routers=engine.registry.routers, pages=dashboard()), base_url="http://localhost"
+    ) as client:
         client.get(f"/login?link={service.people.login_link(service.people.find('owner').id)}")
         level, kinds = ["/ui"], {"/ui"}
         while level:
@@ -188,7 +194,12 @@ def visit(engine: Engine) -> dict[str, float]:
                 found[path] = statistics.median(took)
                 for link in map(unescape, LETTERS.findall(answer.text)):
                     kind = kind_of(link, path)
-                    if link.startswith("/ui") and kind not in kinds and not FILES.search(link) and not re.search(SAME, link):
+                    if (
+                        link.startswith("/ui")
+                        and kind not in kinds
+                        and not FILES.search(link)
+                        and not re.search(SAME, link)
+                    ):
                         kinds.add(kind)
                         following.append(link.partition("#")[0])
             level = following

@@ -82,7 +82,7 @@ def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Fi
 
 
 def _title(name: str, given: str) -> str:
-    """The title of a field. Pydantic makes one of the name (Company Url), which is written as others are: Company URL."""
+    """The title of a field. Pydantic makes Company Url of its name, which is written as others are: Company URL."""
     if given and given != name.replace("_", " ").title():
         return given
     words = [word.upper() if word in ABBREVIATIONS else word for word in name.split("_") if word]

@@ -123,10 +123,13 @@ document.addEventListener('submit', async event => {
   if (!reply.ok && !page.querySelector('[data-refused]')) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
   goTo(page, reply.url)
 })
+const addressOf = where => where.pathname + where.search
+let shownAddress = addressOf(location)
 // Show another page in place of this one, and keep what both have: the focus stays where it is.
 function goTo (page, url) {
   gone = false; tag = ''
   history.pushState(null, '', url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
+  shownAddress = addressOf(location)
   document.title = page.title
   document.body.toggleAttribute('data-no-live', page.body.hasAttribute('data-no-live'))
   for (const part of ['.crumbs', '#main', '#nav']) {
@@ -155,7 +158,8 @@ function say (text, good = false) {
   box.id = 'said'; box.className = good ? 'said' : 'said bad'; box.setAttribute('role', good ? 'status' : 'alert'); box.textContent = text
   document.querySelector('.sheet .top')?.after(box)
 }
-addEventListener('popstate', () => location.reload())
+// Also fired by a link to a part of this page, such as "Skip to content": that must not lose the focus.
+addEventListener('popstate', () => { if (addressOf(location) !== shownAddress) location.reload() })
 
 // -- keyboard shortcuts: click the element with data-hotkey, unless somebody types, holds a modifier, or switched them off
 
