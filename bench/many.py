@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -106,20 +107,19 @@ def _count(conn: sa.Connection, name: str) -> int:
 def multiply(engine: Engine, schemas: list[sa.MetaData], instances: int) -> int:
     """Copy the rows of all tables that have ids, so often that there are so many instances."""
     copies = max(1, instances // engine.read(lambda conn: _count(conn, "instance")) - 1)
-    engine.store.write(lambda conn: _copy_all(conn, schemas, copies))
-    engine.store.write(lambda conn: conn.exec_driver_sql("ANALYZE"))
+    tables = {one.name: one for schema in schemas for one in schema.sorted_tables}
+    for name, table in tables.items():
+        if name not in ONCE and any(isinstance(c.type, Id) for c in table.c):
+            _execute(engine, lambda dialect, table=table: _copying(dialect, table, copies))
+    for name in ("state_count", "rollup"):
+        _execute(engine, lambda dialect, name=name: f"UPDATE {name} SET n = n * {copies + 1}")
+    _execute(engine, lambda dialect: "ANALYZE")
     return copies
 
 
-def _copy_all(conn: sa.Connection, schemas: list[sa.MetaData], copies: int) -> None:
-    done: set[str] = set()
-    for schema in schemas:
-        for table in schema.sorted_tables:
-            if table.name not in done | ONCE and any(isinstance(c.type, Id) for c in table.c):
-                conn.exec_driver_sql(_copying(conn.dialect.name, table, copies))
-            done.add(table.name)
-    for name in ("state_count", "rollup"):
-        conn.exec_driver_sql(f"UPDATE {name} SET n = n * {copies + 1}")
+def _execute(engine: Engine, statement: Callable[[str], str]) -> None:
+    """In a transaction of its own: the log of changes must not hold them all."""
+    engine.store.write(lambda conn: conn.exec_driver_sql(statement(conn.dialect.name)))
 
 
 def _copying(dialect: str, table: sa.Table, copies: int) -> str:
