@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 import sqlalchemy as sa
 
-from interlock.engine import Claim, InvalidData, Result
+from interlock.engine import Claim, InvalidData, Result, limits
 from interlock.machine import Concurrent, Failures, Go, LimitReached, Pause, Rule, Window
-from interlock.store import Store, micros, tables
+from interlock.store import Store, micros, span, tables
 from interlock.testing import Trial
 from tests.support.machines import ANN, THE_SYSTEM, do, last_row, pass_time, picture, trial_of
 from tests.support.racing import race
@@ -252,3 +252,19 @@ def test_a_window_is_no_slot(store: Store) -> None:
         trial.engine.create_many("picture", [{}] * 3)
         assert len(trial.claim(3)) == 2
         assert uses(trial) == {}
+
+
+def test_the_usage_that_people_see_counts_only_within_the_window(trial: Trial) -> None:
+    pictures = shown(trial, 3, maker="ann")
+    for one in pictures[:2]:
+        publish(trial, one)
+    trial.clock.advance(timedelta(hours=20))
+    publish(trial, pictures[2])
+
+    def used() -> list[tuple[str, int]]:
+        since = {"daily": trial.engine.clock.now() - span(DAILY.per)}
+        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, since))]
+
+    assert used() == [("daily/maker:ann", 3)]
+    trial.clock.advance(timedelta(hours=5))
+    assert used() == [("daily/maker:ann", 1)]

@@ -142,12 +142,15 @@ function goTo (page, url) {
   source?.close(); listen()
 }
 // A filter that applies when it is changed. By keyboard, the next one is a Tab away and not a page.
+let asked = 0
 async function filter (form) {
-  const asked = new URL(form.getAttribute('action') || location.pathname, location.href)
-  asked.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))
-  const reply = await fetch(asked).catch(() => undefined)
+  const turn = ++asked
+  const wanted = new URL(form.getAttribute('action') || location.pathname, location.href)
+  wanted.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))
+  const reply = await fetch(wanted).catch(() => undefined)
   const page = reply?.ok && new DOMParser().parseFromString(await reply.text(), 'text/html')
-  if (!page || reply.redirected || !page.getElementById('main')) { location.assign(reply?.url ?? asked); return }
+  if (turn !== asked) return  // changed again meanwhile: typing in a list passes other choices on the way
+  if (!page || reply.redirected || !page.getElementById('main')) { location.assign(reply?.url ?? wanted); return }
   goTo(page, reply.url)
   // What was chosen in a field that is another one now.
   for (const one of document.querySelectorAll('#main form')) one.reset()
