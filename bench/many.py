@@ -92,7 +92,7 @@ def _demo(url: str, folder: Path) -> None:
 
 def _answers(port: int) -> bool:
     try:
-        return httpx2.get(f"http://127.0.0.1:{port}/api/health/live", timeout=2).is_success
+        return httpx2.get(f"http://127.0.0.1:{port}/healthz", timeout=2).is_success
     except httpx2.HTTPError:
         return False
 

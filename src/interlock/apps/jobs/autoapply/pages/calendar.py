@@ -23,7 +23,7 @@ router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Query(max_length=200)]
 AHEAD = {"7": 7, "30": 30, "365": 365}
 """How far the page looks ahead, in days."""
-MOST = 80
+MOST = 60
 """Dates on the page; the file has all."""
 
 
