@@ -156,7 +156,7 @@ def instances(
     order = I.c.id.desc() if newest_first else I.c.id
     if states is not None and len(states) > 1 and ids is None and among is None and children_of is None:
         # The index has the state before the id: some of each state are found at once. With all states in one condition
-        # both databases read the machine's instances by id: a second for states that 150 of 15,000 are in.
+        # SQLite reads the machine by id: a second for states that 150 of 15,000 instances are in.
         each = [
             query.where(I.c.state == state).with_only_columns(I.c.id).order_by(order).limit(limit) for state in states
         ]
