@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import applications, documentation, growth, kinds, postings, quiet, reading, reports, scaling, sessions
+from bench import applications, documentation, growth, kinds, many, postings, quiet, reading, reports, scaling, sessions
 from bench.peers import compare
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +77,11 @@ PARTS = {
         lambda folder, given: reports.measure_pages(folder, given.instances),
         lambda figures, given: reports.report_pages(figures, given.instances),
         asked=True,  # growth has them at every size
+    ),
+    "many": Part(
+        lambda folder, given: many.measure(folder, given.instances),
+        lambda figures, _: many.report(figures),
+        asked=True,  # it needs the packages of all applications, and fills the disk
     ),
     "reading": Part(
         lambda _, given: reading.measure(given.pdfs, given.runs),

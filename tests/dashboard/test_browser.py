@@ -11,6 +11,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 
 from interlock.apps.sample import parcel
 from tests.support.browser import CHROMIUM, RunningService, needs_browser, run_service, window
+from tests.support.effects_and_reviews import leaflet
 from tests.support.site import EVIL
 
 pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
@@ -18,7 +19,7 @@ pytestmark = [needs_browser, pytest.mark.asyncio(loop_scope="module")]
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", [parcel]) as made:
+    with run_service(tmp_path_factory.mktemp("service") / "interlock.db", [parcel, leaflet]) as made:
         yield made
 
 
@@ -74,6 +75,33 @@ async def test_a_reviewer_decides_with_keys_and_the_other_window_sees_it(
     assert done.state == "shipped"
     assert place.engine.history(done.id)[-1].actor == "user:mara"
     assert place.engine.history(done.id)[-1].payload["reason"].startswith("a, r and l")
+
+
+async def test_a_decision_is_undone_where_the_machine_leads_back(place: RunningService, browser: Browser) -> None:
+    made = place.engine.create("leaflet", {}, key="spring sale").id
+    async with window(browser, place, "mara") as mara:
+        await mara.go("/ui/reviews?machine=leaflet")
+        await mara.page.get_by_role("button", name="Print").click()
+        await expect(mara.page.locator("#said")).to_have_text("Decided: print, now approved")
+        await expect(mara.page.locator("#inbox-list a")).to_have_count(0)
+        await mara.page.get_by_role("button", name="Undo: back to proof").click()
+        await expect(mara.page.locator("#said")).to_have_text("Undone: proof again")
+        await expect(mara.page.locator("#inbox-list a")).to_have_count(1)
+        await expect(mara.page.get_by_role("button", name="Undo")).to_have_count(0)
+        await expect(mara.page.get_by_role("button", name="Print")).to_be_visible()
+        mara.fine()
+    assert [row.to_state for row in place.engine.history(made)] == ["proof", "approved", "proof"]
+
+
+async def test_the_link_to_the_content_takes_the_focus_there(place: RunningService, browser: Browser) -> None:
+    async with window(browser, place, "guest") as guest:
+        await guest.go("/ui/settings")
+        await guest.page.keyboard.press("Tab")
+        await guest.page.keyboard.press("Enter")
+        await expect(guest.page.locator("main")).to_be_focused()
+        await guest.page.keyboard.press("Tab")
+        await expect(guest.page.locator("main :focus")).to_have_count(1)
+        guest.fine()
 
 
 async def test_what_somebody_types_stays_while_the_page_keeps_up(place: RunningService, browser: Browser) -> None:

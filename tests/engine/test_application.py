@@ -164,3 +164,32 @@ def test_a_lease_changes_hands_beside_its_instance(trial: Trial) -> None:
     assert not write(lambda conn: leases.free(conn, "dock:1", ["ann"]))
     assert write(lambda conn: leases.free(conn, "dock:1", ["ann", "bob"]))
     assert row() == leases.LeaseRow(None, None, None)
+
+
+def test_instances_of_several_states_come_in_one_order_and_in_pages(trial: Trial) -> None:
+    all_of_them = [made(trial) for _ in range(6)]
+    for one in all_of_them[::2]:
+        trial.engine.fire(one, "send", actor=ANN)
+    made(trial, workspace="elsewhere")
+    read, mine = trial.engine.read, {"workspace": "default", "states": ["sent", "packed"]}
+    newest = read(lambda conn: app.instances(conn, "parcel", newest_first=True, limit=4, **mine))
+    assert ids(newest) == all_of_them[:1:-1]
+    rest = read(lambda conn: app.instances(conn, "parcel", newest_first=True, after=newest[-1].id, limit=4, **mine))
+    assert ids(rest) == all_of_them[1::-1]
+    assert ids(read(lambda conn: app.instances(conn, "parcel", limit=2, **mine))) == all_of_them[:2]
+
+
+def test_only_unfinished_instances_that_wait_long_are_stuck(trial: Trial) -> None:
+    old, sent = made(trial), made(trial)
+    trial.engine.fire(sent, "send", actor=ANN)
+    trial.clock.advance(HOUR * 2)
+    made(trial)
+    label_id = trial.create("label")
+    trial.clock.advance(timedelta(minutes=30))
+    machines = ["parcel", "label"]
+    read = trial.engine.read
+    assert ids(read(lambda conn: app.stuck(conn, machines, trial.engine.clock.now(), HOUR))) == [old]
+    found = read(lambda conn: app.stuck(conn, machines, trial.engine.clock.now(), HOUR / 4))
+    assert ids(found)[0] == old
+    assert set(ids(found)) >= {old, label_id}
+    assert sent not in ids(found)

@@ -24,7 +24,7 @@ from interlock.machine import (
     Transition,
     Window,
 )
-from interlock.store import Store, micros, tables
+from interlock.store import Store, micros, span, tables
 from interlock.testing import Trial
 from tests.support.counting import counted
 from tests.support.machines import ANN, THE_SYSTEM, by_hand, do, last_row, pass_time, picture, trial_of
@@ -337,3 +337,19 @@ def test_keys_that_are_new_to_all_are_locked_without_a_deadlock(store: Store) ->
             return number
 
         assert race(8, go) == list(range(8))
+
+
+def test_the_usage_that_people_see_counts_only_within_the_window(trial: Trial) -> None:
+    pictures = shown(trial, 3, maker="ann")
+    for one in pictures[:2]:
+        publish(trial, one)
+    trial.clock.advance(timedelta(hours=20))
+    publish(trial, pictures[2])
+
+    def used() -> list[tuple[str, int]]:
+        since = {"daily": trial.engine.clock.now() - span(DAILY.per)}
+        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, since))]
+
+    assert used() == [("daily/maker:ann", 3)]
+    trial.clock.advance(timedelta(hours=5))
+    assert used() == [("daily/maker:ann", 1)]

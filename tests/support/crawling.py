@@ -140,6 +140,10 @@ class _Window:
                 await self.page.set_viewport_size({"width": width, "height": 900})
                 await self.page.goto(self.made.url + path)
                 await self.page.evaluate("crawler.settled()")
+                shift = await self.page.evaluate("crawler.shifted")  # before anything is opened here
+                self.made.shifts[path] = max(shift, self.made.shifts.get(path, 0.0))
+                if shift > MOST_SHIFT:
+                    self.trouble(f"its layout shifts by {shift:.3f}")
             await _inspect(self.made, self.page, path, self.where, twice=len(looks) > 1)
 
 
@@ -176,10 +180,6 @@ async def _inspect(made: Crawl, page: Page, path: str, where: str, *, twice: boo
     made.weights[path] = max(weight, made.weights.get(path, 0))
     if weight > HEAVIEST:
         made.note(where, f"{weight:,} bytes without images")
-    shift = await page.evaluate("crawler.shifted")
-    made.shifts[path] = max(shift, made.shifts.get(path, 0.0))
-    if shift > MOST_SHIFT:
-        made.note(where, f"its layout shifts by {shift:.3f}")
     if twice:
         await barriers(made, page, where)
     for found in await page.evaluate("crawler.menus()"):

@@ -214,3 +214,18 @@ visit = Machine(
     ),
     limits=[Concurrent("desk", key="{desk}", size=1, states=("working",))],
 )
+
+leaflet = Machine(
+    "leaflet",
+    initial="proof",
+    states=[
+        State("proof", WAITING, waits_for="a reader", review=Review("Print it?", decisions={"print": "approve"})),
+        State("approved", WAITING, waits_for="the press"),
+        State("printed", FINAL),
+    ],
+    transitions=[
+        Transition("proof", "approved", on="approve", by=USER),
+        Transition("approved", "proof", on="withdraw", by=USER),
+        Transition("approved", "printed", on="print", by=USER),
+    ],
+)

@@ -47,6 +47,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, wrap: bool = 
     from interlock.machine.drawing import columns
 
     names, shown = tuple(header), [tuple(map(clean, row)) for row in rows]
+    if not shown and sys.stdout.isatty():
+        typer.echo("none")
+        return
     if sys.stdout.isatty() and not _wide:
         width = shutil.get_terminal_size().columns
         if wrap:

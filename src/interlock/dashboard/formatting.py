@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from interlock.store import SECOND, Micros, moment
@@ -61,6 +62,30 @@ def day(at: Micros, now: Micros) -> str:
     if (today - then).days == 1:
         return "Yesterday"
     return f"{then:%A, %d %B}" + ("" if then.year == today.year else f" {then.year}")
+
+
+_BROWSERS = (
+    ("Edge", r"Edg(?:e|A|iOS)?/(\d+)"),
+    ("Opera", r"OPR/(\d+)"),
+    ("Firefox", r"(?:Firefox|FxiOS)/(\d+)"),
+    ("Chrome", r"(?:HeadlessChrome|Chrome|CriOS)/(\d+)"),
+    ("Safari", r"Version/(\d+)[\d.]* (?:Mobile/\S+ )?Safari/"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iOS", "iPhone|iPad"),
+    ("Windows", "Windows"),
+    ("macOS", "Macintosh"),
+    ("ChromeOS", "CrOS"),
+    ("Linux", "Linux"),
+)
+
+
+def browser(agent: str) -> str:
+    """The browser and system that a User-Agent header names: Firefox 140 on Windows. Others are left as they are."""
+    name = next((f"{word} {found[1]}" for word, part in _BROWSERS if (found := re.search(part, agent))), "")
+    system = next((word for word, part in _SYSTEMS if re.search(part, agent)), "")
+    return " on ".join(part for part in (name, system) if part) if name else agent
 
 
 def number(value: float | None) -> str:

@@ -13,6 +13,9 @@ BEFORE = "f_"
 """Prefix of a form's own fields, so that they cannot collide with the hidden fields of every form."""
 
 
+ABBREVIATIONS = frozenset({"ai", "api", "id", "ip", "json", "pdf", "uri", "url", "utc"})
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of a form."""
@@ -44,10 +47,12 @@ def _plain(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]
     """Resolve references, and reduce an optional type to its non-null part."""
     if "$ref" in part:
         found = schema.get("$defs", {}).get(str(part["$ref"]).rpartition("/")[2], {})
-        return {**found, **{k: v for k, v in part.items() if k != "$ref"}}
+        # The title of a type is the name of its class, and this is a field of that type.
+        return {**{k: v for k, v in found.items() if k != "title"}, **{k: v for k, v in part.items() if k != "$ref"}}
     options = [o for o in part.get("anyOf", ()) if o.get("type") != "null"]
     if len(options) == 1:
-        return {**_plain(options[0], schema), **{k: v for k, v in part.items() if k not in {"anyOf", "default"}}}
+        inner = {k: v for k, v in _plain(options[0], schema).items() if k != "title"}
+        return {**inner, **{k: v for k, v in part.items() if k not in {"anyOf", "default"}}}
     return dict(part)
 
 
@@ -63,10 +68,9 @@ def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Fi
     shown = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if kind == "check":
         shown = "yes" if value else ""
-    title = str(part.get("title") or name.replace("_", " ").capitalize())
     return Field(
         name,
-        title,
+        _title(name, str(part.get("title", ""))),
         kind,
         required,
         shown,
@@ -75,6 +79,14 @@ def _field(name: str, part: Mapping[str, Any], required: bool, value: Any) -> Fi
         part.get("minimum"),
         part.get("maximum"),
     )
+
+
+def _title(name: str, given: str) -> str:
+    """The title of a field. Pydantic makes Company Url of its name, which is written as others are: Company URL."""
+    if given and given != name.replace("_", " ").title():
+        return given
+    words = [word.upper() if word in ABBREVIATIONS else word for word in name.split("_") if word]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]]) if words else name
 
 
 def answer(schema: Mapping[str, Any] | None, posted: Mapping[str, str]) -> dict[str, Any]:

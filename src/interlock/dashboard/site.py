@@ -26,7 +26,7 @@ from interlock.engine import halting, secrets
 from interlock.engine.halting import Halt
 from interlock.http.caller import COOKIE, authenticates, caller, service_of
 from interlock.http.service import Service
-from interlock.machine import NAME, InterlockError, PageLink, Registry
+from interlock.machine import NAME, InterlockError, Machine, PageLink, Registry
 from interlock.people import OPERATORS, NotAllowed, NotAuthenticated, Principal, Role
 from interlock.store import Micros
 from interlock.watch import alerts, measures
@@ -94,6 +94,14 @@ class Visitor:
         """What the reader can do first."""
         applications = self.service.engine.registry.applications.values()
         return self._allowed([one for application in applications for one in application.starts])
+
+    @property
+    def creatable(self) -> list[Machine]:
+        """Machines whose instances the reader can create by hand, unless their application says how it is started."""
+        registry = self.service.engine.registry
+        started = {m.name for one in registry.applications.values() if one.starts for m in one.machines}
+        own = [m for m in registry if m.created_through is None and m.name not in started]
+        return own if self.may_anywhere("create") else []
 
     def _allowed(self, links: Sequence[PageLink]) -> list[PageLink]:
         roles = list(self.who.roles.values())
@@ -234,6 +242,7 @@ def environment() -> jinja2.Environment:
         "words": formatting.title,
         "short": formatting.short_id,
         "person": formatting.person,
+        "browser": formatting.browser,
         "shown": secrets.shown,
         "hidden": secrets.hide,
     }

@@ -152,11 +152,19 @@ def instances(
         query = query.where(I.c.parent == children_of)
     elif children_of is not None:
         query = query.where(I.c.parent.in_(children_of))
-    if states is not None:
-        query = query.where(I.c.state == states[0] if len(states) == 1 else I.c.state.in_(states))
     if after is not None:
         query = query.where(I.c.id < after if newest_first else I.c.id > after)
     order = I.c.id.desc() if newest_first else I.c.id
+    if states is not None and len(states) > 1 and ids is None and among is None and children_of is None:
+        # The index has the state before the id: some of each state are found at once. With all states in one condition
+        # SQLite reads the machine by id: a second for states that 150 of 15,000 instances are in.
+        each = [
+            query.where(I.c.state == state).with_only_columns(I.c.id).order_by(order).limit(limit) for state in states
+        ]
+        found = sa.union_all(*(sa.select(one.subquery()) for one in each)).subquery()
+        query = sa.select(I).where(I.c.id.in_(sa.select(found.c.id)))
+    elif states is not None:
+        query = query.where(I.c.state == states[0] if len(states) == 1 else I.c.state.in_(states))
     return load(conn, conn.execute(query.order_by(order).limit(limit)).all())
 
 
@@ -171,13 +179,30 @@ def stuck(
 ) -> list[Instance]:
     """Unfinished instances that have been in their state for so long, the longest first.
 
-    Of a machine with many instances the oldest 20,000 are looked at.
+    Of a state with many instances the oldest 20,000 are looked at.
     """
     found: list[Instance] = []
     for machine in machines:
-        where = listing.Where(machine=machine, workspace=workspace, finished=False, in_state_for=longer_than)
-        found += listing.page(conn, where, now, limit=limit, oldest=True).instances
+        for state in _unfinished_states(conn, machine):
+            where = listing.Where(
+                machine=machine, state=state, workspace=workspace, finished=False, in_state_for=longer_than
+            )
+            found += listing.page(conn, where, now, limit=limit, oldest=True).instances
     return sorted(found, key=lambda one: (one.entered_at, one.id))[:limit]
+
+
+def _unfinished_states(conn: sa.Connection, machine: str) -> list[str]:
+    """States in which instances of the machine go on, as its oldest instance there shows; found one after another."""
+    names: list[str] = []
+    last = ""
+    while True:
+        here = sa.select(I.c.state, I.c.finished_at).where(I.c.machine == machine, I.c.state > last)
+        row = conn.execute(here.order_by(I.c.state, I.c.id).limit(1)).first()
+        if row is None:
+            return names
+        last = row.state
+        if row.finished_at is None:
+            names.append(last)
 
 
 def allowed(unit: Unit, instance: Instance, actor: Actor) -> list[Allowed]:

@@ -320,12 +320,21 @@ class Usage:
     last_at: int
 
 
-def usage(conn: sa.Connection, limit: int = 200) -> list[Usage]:
-    """The limits that are in use, the busiest first: uses of windows, and slots."""
+def usage(conn: sa.Connection, since: Mapping[str, Micros], *, limit: int = 200) -> list[Usage]:
+    """The limits that are in use, the busiest first: uses of windows, and slots.
+
+    `since` says for each window from which moment on its uses count.
+    """
     found = []
     for table, kind in ((t.limit_use, "window"), (t.limit_slot, "slots")):
+        counts = [
+            sa.case((table.c.key.startswith(f"{name}/", autoescape=True), table.c.at > start), else_=True)
+            for name, start in since.items()
+            if kind == "window"
+        ]
         rows = conn.execute(
             sa.select(table.c.key, sa.func.count(), sa.func.max(table.c.at))
+            .where(*counts)
             .group_by(table.c.key)
             .order_by(sa.func.count().desc(), table.c.key)
             .limit(limit)

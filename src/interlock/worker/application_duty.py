@@ -24,6 +24,7 @@ from interlock.worker.loop import Loop
 
 log = logging.getLogger("interlock.worker")
 LEASE = timedelta(seconds=30)
+LEASE_PREFIX = "duty:"
 
 
 class ApplicationDuty(Loop):
@@ -53,7 +54,7 @@ class ApplicationDuty(Loop):
             done.set()
 
     def _take(self) -> bool:
-        engine, name, now = self._engine, f"duty:{self.name}", self._engine.clock.now()
+        engine, name, now = self._engine, f"{LEASE_PREFIX}{self.name}", self._engine.clock.now()
         if self._held is not None and self._held.until - now > LEASE.total_seconds() * SECOND / 2:
             return True
         other = engine.read(lambda conn: leases.find(conn, now, name))

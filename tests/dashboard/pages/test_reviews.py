@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -10,6 +11,10 @@ import pytest
 
 from interlock.dashboard.schema import answer, fields
 from interlock.engine import InvalidData
+from interlock.machine import Registry
+from interlock.store import open_store
+from tests.support.api import open_api
+from tests.support.effects_and_reviews import leaflet
 from tests.support.site import EVIL, Site
 
 
@@ -288,3 +293,32 @@ def test_a_schema_becomes_fields_and_what_is_posted_an_answer() -> None:
     assert answer(SCHEMA, {"f_note": "", "f_many": "3"}) == {"note": "", "many": 3, "sure": False}
     with pytest.raises(InvalidData, match=r"'three' is not a whole number"):
         answer(SCHEMA, {"f_note": "n", "f_many": "three"})
+
+
+@pytest.fixture
+def undoing(sqlite_url: str) -> Iterator[Site]:
+    with (
+        open_store(sqlite_url, durability="normal") as store,
+        open_api(store, applications=[Registry([leaflet])]) as api,
+    ):
+        yield Site(api)
+
+
+def test_only_who_decided_may_undo_it_without_the_permission_to_fire_events(undoing: Site) -> None:
+    it = undoing.api.engine.create("leaflet", {}).id
+    review = open_review(undoing, it)
+    page = undoing.send(
+        f"/ui/reviews?review={review}", f"/ui/reviews/{review}/decide", {"decision": "print"}, "reviewer"
+    )
+    assert "Undo: back to proof" in page.text
+    fields = undoing.form(f"/ui/reviews?undo={review}&event=withdraw", "/ui/reviews/undo", "reviewer")
+    assert "Undo" not in undoing.get(f"/ui/reviews?undo={review}&event=withdraw", "viewer").text
+    csrf = undoing.browser("viewer").get("/api/me").json()["csrf"]
+    assert undoing.browser("viewer").post("/ui/reviews/undo", data={**fields, "csrf": csrf}).status_code == 403
+    other = {**fields, "event": "print"}  # where the decision did not come from
+    assert undoing.browser("reviewer").post("/ui/reviews/undo", data=other).status_code == 403
+    assert undoing.api.engine.get(it).state == "approved"
+    undoing.api.clock.advance(timedelta(minutes=11))
+    assert "Undo" not in undoing.get(f"/ui/reviews?undo={review}&event=withdraw", "reviewer").text
+    assert undoing.browser("reviewer").post("/ui/reviews/undo", data={**fields, "key": "later"}).status_code == 403
+    assert "Undo: back to proof" in undoing.get(f"/ui/reviews?undo={review}&event=withdraw", "member").text

@@ -88,7 +88,10 @@ def target_of(one: actions.Action) -> tuple[str, str]:
 
 def details_of(one: actions.Action) -> list[tuple[str, str]]:
     """The details by name, in words."""
-    return [(name.replace("_", " "), _text(value)) for name, value in secrets.shown(one.details).items()]
+    shown = secrets.shown(one.details)
+    if isinstance(agent := shown.get("browser"), str):
+        shown = {**shown, "browser": formatting.browser(agent)}
+    return [(name.replace("_", " "), _text(value)) for name, value in shown.items()]
 
 
 def _text(value: object) -> str:

@@ -17,7 +17,9 @@ from interlock.engine.unit import Unit
 from interlock.http.api.outbox import REMEDIES, channels_of, visible_to
 from interlock.http.caller import require, require_operator
 from interlock.http.problems import BadRequest
-from interlock.machine import Actor
+from interlock.machine import Actor, Window
+from interlock.store import moment, span
+from interlock.worker.application_duty import LEASE_PREFIX
 
 router = APIRouter(include_in_schema=False)
 STATUSES = ("waiting", "dead", "delivered", "discarded")
@@ -27,25 +29,33 @@ STATUSES = ("waiting", "dead", "delivered", "discarded")
 async def show_workers(v: Reader) -> Response:
     require_operator(v.who)
 
+    sizes = {name: limit for m in v.service.engine.registry for name, limit in m.limits.items()}
+    since = {name: v.now - span(limit.per) for name, limit in sizes.items() if isinstance(limit, Window)}
+
     def read(conn: Any) -> dict[str, Any]:
         return {
             "workers": workers.every(conn, 50),
             "leases": leases.active(conn, v.now),
-            "limits": limits.usage(conn),
+            "limits": limits.usage(conn, since, limit=50),
             "claimed": workers.claim_counts(conn),
         }
 
-    registry = v.service.engine.registry
-    sizes = {name: limit for m in registry for name, limit in m.limits.items()}
-    return await render(v, "workers.html", sizes=sizes, **await v.service.read(read))
+    found = await v.service.read(read)
+    held = found.pop("leases")
+    return await render(
+        v,
+        "workers.html",
+        sizes=sizes,
+        leases=[one for one in held if not one.name.startswith(LEASE_PREFIX)],
+        duties=[one for one in held if one.name.startswith(LEASE_PREFIX)],
+        **found,
+    )
 
 
 @router.get("/ui/schedules")
 async def show_schedules(v: Reader) -> Response:
     mine = frozenset(w for w in v.workspaces if v.may("read", w))
     found = await v.service.read(lambda conn: schedules.all_schedules(conn, workspaces=mine))
-    from interlock.store import moment
-
     ahead = {
         (s.workspace, s.name): schedules.upcoming(s, moment(v.now), 3) if s.paused_at is None else [] for s in found
     }

@@ -18,7 +18,7 @@ from interlock.dashboard.forms import Done, Form, posted, utc_moment
 from interlock.dashboard.pages.review_detail import claimed_by_other, detail
 from interlock.dashboard.site import Reader, Visitor, frame, render
 from interlock.dashboard.views import view_for
-from interlock.engine import EngineError, OpenReview, firing, review_queue, reviews
+from interlock.engine import EngineError, Instance, OpenReview, firing, review_queue, reviews
 from interlock.engine.unit import Unit, load
 from interlock.http.api.reviews import assigned, may_decide
 from interlock.http.caller import require
@@ -30,6 +30,8 @@ SHOWN = 100
 DAY = 24 * 3600 * SECOND
 AGES = {"": "any age", "3600": "over an hour", "86400": "over a day", "604800": "over a week"}
 PERSONS = {"": "anybody", "me": "me", "nobody": "nobody"}
+UNDO_FOR = 600 * SECOND
+"""How long a reviewer may undo a decision of theirs. Who may fire events of the machine may do so later, too."""
 FILTERS = ("machine", "workspace", "person", "age")
 
 
@@ -141,18 +143,31 @@ def _alike(v: Visitor, waiting: list[OpenReview], chosen: OpenReview | None) -> 
     ]
 
 
-async def _undo(v: Visitor, instance_id: str, event: str) -> dict[str, Any] | None:
-    """How to undo the last decision, if the machine allows it and this person may."""
+async def _undo(v: Visitor, review_id: str, event: str) -> dict[str, Any] | None:
+    """How to undo this decision, if the machine leads back and this person may."""
     try:
-        instance = await v.service.call(v.service.engine.get, UUID(instance_id))
+        review = await v.service.read(lambda conn: reviews.get(conn, UUID(review_id)))
+        instance = await v.service.call(v.service.engine.get, review.instance_id)
     except (ValueError, EngineError):
         return None
     machine = v.service.engine.registry.get(instance.machine)
-    if machine is None or not v.may("fire", instance.workspace, instance.machine):
+    if machine is None or not (_is_own(v, review, instance) or v.may("fire", instance.workspace, instance.machine)):
         return None
     actor = v.who.actor_in(instance.workspace)
     open_ = [a for a in firing.allowed(instance, machine, actor) if a.event == event and a.to == instance.previous]
-    return {"instance": instance, "event": event, "to": open_[0].to} if open_ else None
+    return {"instance": instance, "review": review, "event": event, "to": open_[0].to} if open_ else None
+
+
+def _is_own(v: Visitor, review: OpenReview, instance: Instance) -> bool:
+    """Whether this person's decision, a moment ago, brought the instance where it is: then it is theirs to undo."""
+    return (
+        review.instance_id == instance.id
+        and review.decided_by == str(v.who.actor_in(review.workspace))
+        and review.decided_at is not None
+        and v.now - review.decided_at < UNDO_FOR
+        and (instance.previous, instance.entered_at) == (review.state, review.decided_at)
+        and v.may("review", review.workspace, review.machine)
+    )
 
 
 def _back(form: Form, after: str = "") -> str:
@@ -179,7 +194,7 @@ async def decide(request: Request, id: UUID) -> Response:
         back = [a for a in firing.allowed(instance, machine, actor) if a.to and a.to == instance.previous]
         to = _back(form, form.get("following"))
         if back:
-            to += ("&" if "?" in to else "?") + urlencode({"undo": str(instance.id), "event": back[0].event})
+            to += ("&" if "?" in to else "?") + urlencode({"undo": str(id), "event": back[0].event})
         moved = f", now {title(instance.state)}" if instance.state != found.state else ""
         return Done(said=f"Decided: {title(decision)}{moved}", to=to)
 
@@ -280,14 +295,17 @@ async def undo(request: Request) -> Response:
     form = await posted(request)
     v = form.v
     try:
-        wanted = UUID(form["instance"])
+        wanted, decided = UUID(form["instance"]), UUID(form["review"]) if form.get("review") else None
     except ValueError:
-        raise BadRequest("that is not an instance id") from None
+        raise BadRequest("that is not the id of an instance and of a review") from None
 
     def job(unit: Unit) -> Done:
         instance = unit.lock(wanted)
-        require(v.who, "fire", instance.workspace, f"instance {wanted}", machine=instance.machine)
         actor = v.who.actor_in(instance.workspace)
+        review = reviews.get(unit.conn, decided) if decided is not None else None
+        leads = [a.to for a in firing.allowed(instance, unit.machine(instance), actor) if a.event == form["event"]]
+        if review is None or not _is_own(v, review, instance) or leads != [instance.previous]:
+            require(v.who, "fire", instance.workspace, f"instance {wanted}", machine=instance.machine)
         firing.fire(unit, wanted, form["event"], actor, reason="undone", expected_seq=form.seq)
         return Done(said=f"Undone: {title(instance.state)} again", to=_back(form))
 

@@ -123,10 +123,13 @@ document.addEventListener('submit', async event => {
   if (!reply.ok && !page.querySelector('[data-refused]')) { say(page.querySelector("main p")?.textContent ?? 'The request was refused.'); refresh(); return }
   goTo(page, reply.url)
 })
+const addressOf = where => where.pathname + where.search
+let shownAddress = addressOf(location)
 // Show another page in place of this one, and keep what both have: the focus stays where it is.
 function goTo (page, url) {
   gone = false; tag = ''
   history.pushState(null, '', url.replace(/([?&])said=[^&#]*&?/, '$1').replace(/[?&]$/, ''))
+  shownAddress = addressOf(location)
   document.title = page.title
   document.body.toggleAttribute('data-no-live', page.body.hasAttribute('data-no-live'))
   for (const part of ['.crumbs', '#main', '#nav']) {
@@ -139,12 +142,15 @@ function goTo (page, url) {
   source?.close(); listen()
 }
 // A filter that applies when it is changed. By keyboard, the next one is a Tab away and not a page.
+let asked = 0
 async function filter (form) {
-  const asked = new URL(form.getAttribute('action') || location.pathname, location.href)
-  asked.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))
-  const reply = await fetch(asked).catch(() => undefined)
+  const turn = ++asked
+  const wanted = new URL(form.getAttribute('action') || location.pathname, location.href)
+  wanted.search = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ''))
+  const reply = await fetch(wanted).catch(() => undefined)
   const page = reply?.ok && new DOMParser().parseFromString(await reply.text(), 'text/html')
-  if (!page || reply.redirected || !page.getElementById('main')) { location.assign(reply?.url ?? asked); return }
+  if (turn !== asked) return  // changed again meanwhile: typing in a list passes other choices on the way
+  if (!page || reply.redirected || !page.getElementById('main')) { location.assign(reply?.url ?? wanted); return }
   goTo(page, reply.url)
   // What was chosen in a field that is another one now.
   for (const one of document.querySelectorAll('#main form')) one.reset()
@@ -155,7 +161,8 @@ function say (text, good = false) {
   box.id = 'said'; box.className = good ? 'said' : 'said bad'; box.setAttribute('role', good ? 'status' : 'alert'); box.textContent = text
   document.querySelector('.sheet .top')?.after(box)
 }
-addEventListener('popstate', () => location.reload())
+// Also fired by a link to a part of this page, such as "Skip to content": that must not lose the focus.
+addEventListener('popstate', () => { if (addressOf(location) !== shownAddress) location.reload() })
 
 // -- keyboard shortcuts: click the element with data-hotkey, unless somebody types, holds a modifier, or switched them off
 

@@ -239,6 +239,8 @@ def _order_note(found: Sequence[FoundAmendment]) -> list[str]:
 def _verdict(counts: dict[str, int]) -> str:
     count = counts["amendments"]
     changed = counts["fields_amended"]
-    out = f"{'One amendment changes' if count == 1 else f'{count} amendments change'} {counts['sections']} sections; "
+    sections = counts["sections"]
+    out = f"{'One amendment changes' if count == 1 else f'{count} amendments change'} "
+    out += f"{sections} {'section' if sections == 1 else 'sections'}; "
     out += f"{changed} {'field is' if changed == 1 else 'fields are'} now set by an amendment"
     return f"{out}, {counts['fields_to_check']} to check." if counts["fields_to_check"] else f"{out}."

@@ -46,7 +46,7 @@ def _template() -> Template:
     source = (files(__package__) / "templates" / "comparison.html").read_text("utf-8")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"named": named, "shown": shown, "money": money, "shortened": shortened}
-    environment.globals |= {"words": words, "pages": _pages}
+    environment.globals |= {"words": words, "pages": _pages, "counted": _counted}
     return environment.from_string(source)
 
 
@@ -63,6 +63,14 @@ def words(pieces: list[Words], *, cut: bool = True) -> Markup:
         else:
             out += Markup("{}").format(_around(piece.text, index == 0, index == last) if cut else piece.text)
     return out
+
+
+def _counted(name: str, count: int) -> str:
+    """What a count is of: 2 fields amended, 1 field amended."""
+    first, _, rest = name.partition("_")
+    if count == 1 and first in {"amendments", "sections", "fields", "offers"}:
+        first = first[:-1]
+    return f"{first} {rest.replace('_', ' ')}".strip()
 
 
 def _around(text: str, first: bool, last: bool) -> str:

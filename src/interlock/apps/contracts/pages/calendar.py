@@ -24,6 +24,8 @@ from interlock.store import moment
 
 router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Query(max_length=200)]
+MOST = 200
+"""Deadlines on the page; the file and the feed have all."""
 MONTHS = {"6": 183, "12": 366, "36": 1098, "all": 0}
 
 
@@ -35,10 +37,13 @@ async def page(
     until = today + timedelta(days=MONTHS[months]) if MONTHS[months] else None
 
     def read(conn: sa.Connection, c: ContractsFrame) -> Mapping[str, Any]:
-        found = calendar.events(conn, c.workspace, today, since=today - calendar.PAST, until=until)
+        found = calendar.events(conn, c.workspace, today, since=today - calendar.PAST, until=until, limit=MOST + 1)
         feed = feeds.of(conn, c.workspace, v.who.name)
         return {
-            "months": [(first, list(some)) for first, some in groupby(found, key=lambda one: one.day.replace(day=1))],
+            "more": len(found) > MOST,
+            "months": [
+                (first, list(some)) for first, some in groupby(found[:MOST], key=lambda one: one.day.replace(day=1))
+            ],
             "feed": v.service.address + feed.path if feed is not None else "",
         }
 

@@ -173,7 +173,8 @@ def _opened(data: bytes) -> Iterator[pdfium.PdfDocument]:
         except pdfium.PdfiumError as error:
             if error.err_code == _PASSWORD:
                 raise EncryptedPdf("the PDF asks for a password; save it without one and send it again") from error
-            raise CorruptPdf(f"the PDF cannot be opened ({error}); export it again and send that") from error
+            why = str(error).rstrip(".")
+            raise CorruptPdf(f"the PDF cannot be opened ({why}); export it again and send that") from error
     try:
         yield file
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -18,8 +19,8 @@ from interlock.http.calendar_file import CalendarEvent, calendar_file
 
 SHOWN = (VALIDATED, COMPARING, COMPLETED, REVIEW_REQUIRED)
 MOST = 5_000
-"""Contracts in a calendar."""
-AT_ONCE = 500
+"""Contracts in a calendar, the newest."""
+AT_ONCE = 250
 PAST = timedelta(days=30)
 """How long a past day stays in the calendar."""
 WORDS = {"end": "Ends", "notice": "Last day for notice"}
@@ -46,32 +47,48 @@ class Event:
         return WORDS[self.deadline.kind]
 
 
-def events(conn: sa.Connection, workspace: str, today: date, *, since: date, until: date | None = None) -> list[Event]:
-    """The deadlines from `since` to `until`, the first first."""
+def events(
+    conn: sa.Connection,
+    workspace: str,
+    today: date,
+    *,
+    since: date,
+    until: date | None = None,
+    limit: int | None = None,
+) -> list[Event]:
+    """The deadlines from `since` to `until`, the first first; with `limit` at least so many, if there are."""
+    coming = _coming(conn, workspace, today, since, until)
     found: list[Event] = []
-    after: UUID | None = None
-    for _ in range(MOST // AT_ONCE):
-        query = sa.select(R).where(R.c.workspace == workspace, R.c.ends.is_not(None))
-        if after is not None:
-            query = query.where(R.c.instance_id > after)
-        rows = conn.execute(query.order_by(R.c.instance_id).limit(AT_ONCE)).all()
-        ids = [row.instance_id for row in rows]
+    for at in range(0, len(coming), AT_ONCE):
+        if limit is not None and len(found) >= limit:
+            break
+        some = coming[at : at + AT_ONCE]
+        ids = list({row.instance_id for _, row in some})
         known = {
             one.id: one
             for one in instances(conn, contract.name, workspace=workspace, states=SHOWN, ids=ids, limit=AT_ONCE)
         }
-        for row in rows:
-            one = known.get(row.instance_id)
-            if one is None or one.erased:
-                continue
-            for deadline in deadlines(date.fromisoformat(row.ends), row.notice, row.renewal, row.basis, today):
-                if deadline.day >= since and (until is None or deadline.day <= until):
-                    checked = one.state != REVIEW_REQUIRED
-                    found.append(Event(one.id, naming.called(one.data), deadline, checked, row.at))
-        if len(rows) < AT_ONCE:
-            break
-        after = ids[-1]
+        found += [
+            Event(one.id, naming.called(one.data), deadline, one.state != REVIEW_REQUIRED, row.at)
+            for deadline, row in some
+            if (one := known.get(row.instance_id)) is not None and not one.erased
+        ]
     return sorted(found, key=lambda one: (one.day, one.called, one.deadline.kind))
+
+
+def _coming(
+    conn: sa.Connection, workspace: str, today: date, since: date, until: date | None
+) -> list[tuple[Deadline, Any]]:
+    """The deadlines of all records by day, whatever became of their contracts."""
+    columns = (R.c.instance_id, R.c.ends, R.c.notice, R.c.renewal, R.c.basis, R.c.at)
+    query = sa.select(*columns).where(R.c.workspace == workspace, R.c.ends.is_not(None))
+    found = [
+        (deadline, row)
+        for row in conn.execute(query.order_by(R.c.instance_id.desc()).limit(MOST))
+        for deadline in deadlines(date.fromisoformat(row.ends), row.notice, row.renewal, row.basis, today)
+        if deadline.day >= since and (until is None or deadline.day <= until)
+    ]
+    return sorted(found, key=lambda one: (one[0].day, one[1].instance_id))
 
 
 def as_file(found: Sequence[Event], *, address: str, name: str, remind_before: Sequence[int] = ()) -> str:

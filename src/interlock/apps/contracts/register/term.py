@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from interlock.apps.contracts.comparison.switching import Period, Running
@@ -103,6 +104,7 @@ def _day(text: str | None) -> date | None:
         return None
 
 
+@lru_cache(1000)  # lists ask for thousands, and contracts write few different ones
 def _period(text: str | None) -> Period | None:
     """A period; one of thousands of years is none."""
     try:

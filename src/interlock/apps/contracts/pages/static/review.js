@@ -112,6 +112,7 @@ document.addEventListener('click', event => {
   else if (doing === 'previous') go(-1)
   else if (doing && chosen) {
     if (doing === 'accept') decide(chosen, 'accept') ? go(1) : part(chosen, 'value').focus()
+    else if (doing === 'absent') { decide(chosen, 'absent'); go(1) }
     else { choose(chosen); decide(chosen, 'correct'); const input = part(chosen, 'value'); input.focus(); input.select?.() }
   } else if (field && field !== chosen) choose(field, { scroll: false })
 })
@@ -176,7 +177,7 @@ function freeze () {
   if (!form || !decided || form.dataset.over) return
   form.dataset.over = 'yes'
   sent = true
-  for (const one of document.querySelectorAll('#review *, [form=review], .keys-bar [data-do=accept], .keys-bar [data-do=edit]')) if ('disabled' in one) one.disabled = true
+  for (const one of document.querySelectorAll('#review *, [form=review], .keys-bar :is([data-do=accept], [data-do=edit], [data-do=absent])')) if ('disabled' in one) one.disabled = true
   delete stage.dataset.deciding
   const notice = document.getElementById('too-late')
   notice.textContent = `${decided.textContent.trim()} What you have entered here is not sent.`

@@ -23,6 +23,8 @@ router = APIRouter(include_in_schema=False)
 Text = Annotated[str, Query(max_length=200)]
 AHEAD = {"7": 7, "30": 30, "365": 365}
 """How far the page looks ahead, in days."""
+MOST = 60
+"""Dates on the page; the file has all."""
 
 
 @router.get("/ui/jobs/calendar")
@@ -34,14 +36,16 @@ async def _page(v: Visitor, workspace: str, days: str = "30", address: str = "")
     """`address` is shown this once: only its hash is stored."""
 
     def read(conn: sa.Connection, jobs: JobsFrame) -> Mapping[str, Any]:
-        found = dates.due(conn, jobs.workspace, v.now + span(timedelta(days=AHEAD[days])))
+        found = dates.due(conn, jobs.workspace, v.now + span(timedelta(days=AHEAD[days])), limit=MOST + 1)
         rows = {
-            card.application.id: card for card in cards.some(conn, jobs.workspace, [d.application_id for d in found])
+            card.application.id: card
+            for card in cards.some(conn, jobs.workspace, [d.application_id for d in found[:MOST]])
         }
-        shown = [(one, rows[one.application_id]) for one in found if one.application_id in rows]
+        shown = [(one, rows[one.application_id]) for one in found[:MOST] if one.application_id in rows]
         return {
             "late": [pair for pair in shown if pair[0].at <= v.now],
             "coming": [pair for pair in shown if pair[0].at > v.now],
+            "more": len(found) > MOST,
             "since": calendar.feed_since(conn, jobs.workspace),
             "zone": zone_of(jobs),
         }

@@ -175,6 +175,7 @@ async def _editor(
         problems=wrong,
         refused=bool(problems),
         preview=found,
+        most_previewed=rule_changes.MOST_ON_PAGE,
         shown=SHOWN,
         kinds=list(KINDS),
         days=WEEKDAYS,
@@ -189,7 +190,7 @@ async def _preview(v: Visitor, place: str, rule: ApplyRule) -> dict[str, Any]:
         v.request,
         counted_for(v.who),
         lambda stop: v.service.engine.read(
-            lambda conn: rule_changes.preview_of(conn, place, rule, stopped=stop.is_set)
+            lambda conn: rule_changes.preview_of(conn, place, rule, stopped=stop.is_set, most=rule_changes.MOST_ON_PAGE)
         ),
     )
 

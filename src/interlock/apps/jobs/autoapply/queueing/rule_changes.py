@@ -24,6 +24,8 @@ from interlock.machine.transitions import PEOPLE
 
 MOST_RULES = 100
 MOST_LOOKED_AT = 1000
+MOST_ON_PAGE = 50
+"""Judging a posting takes up to 3 ms, and a page previews at once."""
 
 
 def checked(given: Mapping[str, Any]) -> ApplyRule:
@@ -64,14 +66,19 @@ def replace(unit: Unit, workspace: str, rule_id: UUID, rule: ApplyRule, actor: A
 
 
 def preview_of(
-    conn: sa.Connection, workspace: str, rule: ApplyRule, *, stopped: Callable[[], bool] = lambda: False
+    conn: sa.Connection,
+    workspace: str,
+    rule: ApplyRule,
+    *,
+    stopped: Callable[[], bool] = lambda: False,
+    most: int = MOST_LOOKED_AT,
 ) -> dict[str, Any]:
     """Which of the best stored matches a rule would select, and why not the others."""
     query = (
         sa.select(P)
         .where(P.c.workspace == workspace, P.c.outcome == postings.MATCHED, P.c.state != postings.CLOSED)
         .order_by(P.c.score.desc(), P.c.id)
-        .limit(MOST_LOOKED_AT)
+        .limit(most)
     )
     rows = [PostingRow(found) for found in conn.execute(query)]
     applied = applied_postings(conn, workspace, rows)

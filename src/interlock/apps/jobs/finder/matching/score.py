@@ -98,7 +98,10 @@ def _time_zone(posting: ReadPosting, seeker: Seeker) -> Adjustment:
     apart = abs(found.value - seeker.offset) % 24
     apart = min(apart, 24 - apart)
     points = next((points for hours, points in scoring.time_zone if apart <= hours), scoring.time_zone_farther)
-    return Adjustment("time_zone", points, f"the team is {apart:g} hours away")
+    said = (
+        f"the team is {apart:g} {'hour' if apart == 1 else 'hours'} away" if apart else "the team works at your hours"
+    )
+    return Adjustment("time_zone", points, said)
 
 
 def _company(posting: ReadPosting, seeker: Seeker) -> Adjustment:
