@@ -8,6 +8,8 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
+
 from interlock.engine import Engine
 from interlock.engine.outbox import OutboxMessage
 from interlock.store import failpoints, open_store
@@ -18,6 +20,7 @@ from interlock.worker.scheduler import Scheduler
 from tests.support.forking import PROCESSES
 from tests.support.killing import die_at
 from tests.support.machines import PARCEL
+from tests.support.waiting import eventually
 
 
 class Book:
@@ -65,10 +68,24 @@ def run(orders: Orders) -> None:
 
 
 def die(orders: Orders) -> None:
-    """Start it, and see it dead."""
+    """Start it, and see it dead, with its transaction: PostgreSQL notices a moment later than the system."""
+    before = connections(orders.url)
     process = PROCESSES.Process(target=run, args=(orders,), daemon=True)
     process.start()
     process.join(30)
     assert process.exitcode == -signal.SIGKILL, f"{orders.point} was not reached: {process.exitcode}"
     process.close()
     assert failpoints.hook is None, "only the other process dies"
+    eventually(lambda: connections(orders.url) <= before)
+
+
+def connections(url: str) -> frozenset[int]:
+    """The processes that serve connections to this database. SQLite has none."""
+    if not url.startswith("postgresql"):
+        return frozenset()
+    with psycopg.connect(url) as conn:
+        rows = conn.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            " AND backend_type = 'client backend'"
+        )
+        return frozenset(pid for (pid,) in rows)
