@@ -17,6 +17,8 @@ from interlock.machine import USER, Actor
 from tests.support.commands import Done, command
 from tests.support.letters import ANN, LongAgo, add_letters, letter
 
+pytestmark = pytest.mark.soak("postgresql")
+
 
 @pytest.fixture
 def post(url: str, tmp_path: Path) -> tuple[str, Path, UUID, UUID]:

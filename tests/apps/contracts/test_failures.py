@@ -54,6 +54,7 @@ STEPS = ("parsing_pdf", "extracting", "validating", "comparing")
 each_step = pytest.mark.parametrize("step", STEPS)
 
 
+@pytest.mark.soak("postgresql")
 @each_step
 def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 3
@@ -69,6 +70,7 @@ def test_a_failed_step_is_done_again_and_the_file_is_read_once(both: Contracts, 
     assert faults.reads == (4 if step == "parsing_pdf" else 1)
 
 
+@pytest.mark.soak("postgresql")
 @each_step
 def test_after_three_retries_it_is_rejected_and_says_why(both: Contracts, faults: Faults, step: str) -> None:
     faults.left[step] = 99

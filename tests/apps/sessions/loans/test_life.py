@@ -10,6 +10,8 @@ import pytest
 from tests.apps.sessions.loans.test_traps import configure
 from tests.apps.sessions.loans.world import ANN, SessionWorld
 
+pytestmark = pytest.mark.soak("postgresql")
+
 
 def write_done(tree: Path) -> None:
     (tree / "done.txt").write_text("paged\n")

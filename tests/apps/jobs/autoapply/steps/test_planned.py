@@ -23,6 +23,8 @@ from tests.apps.jobs.autoapply.mail.mails import INVITED, mail
 
 from .sending import WorldApplicant, open_world_applicant
 
+pytestmark = pytest.mark.soak("postgresql")
+
 ROBOT = Actor(AGENT, "robot")
 
 

@@ -8,6 +8,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import pytest
+
 from interlock.apps.jobs.autoapply.review import deciding, scheduling
 from interlock.apps.jobs.world import World
 from interlock.engine import Engine, Instance
@@ -19,6 +21,8 @@ from tests.apps.jobs.autoapply.applicant import ANN, HERE
 from tests.apps.jobs.finder.seekers import NOW
 
 from .sending import WorldApplicant, open_world_applicant
+
+pytestmark = pytest.mark.soak("postgresql")
 
 LATER = timedelta(hours=5)
 TO_VERSION_1 = {"validating": "queued", "scheduled": "paused"}
