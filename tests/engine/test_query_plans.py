@@ -23,7 +23,7 @@ from interlock.store.postgres_bulk import same_for_all, update_many
 from interlock.store.prepared import _Compiled
 from interlock.testing import VirtualClock
 from tests.support.databases import shared_database
-from tests.support.query_plans import HOLDER, MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
+from tests.support.query_plans import HOLDER, MACHINES, CaughtStatement, fill, nodes, postgres_plan, sqlite_plan
 
 QUEUES = ("parcel", "visit")
 
@@ -43,14 +43,14 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield Engine(store, MACHINES, clock=VirtualClock())
 
 
-def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[Asked]:
+def catch(engine: Engine, job: Callable[[Unit], Any]) -> list[CaughtStatement]:
     """The statements about instances that the job sends; what it changes is taken back."""
-    asked: list[Asked] = []
+    asked: list[CaughtStatement] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         about = re.search(r"\b(FROM|UPDATE|INTO|JOIN) instance\b", statement)
         if about and not statement.startswith(("INSERT", "UPDATE")):
-            asked.append(Asked(statement, parameters))
+            asked.append(CaughtStatement(statement, parameters))
 
     class TakenBack(Exception):
         pass
@@ -180,7 +180,7 @@ def test_postgresql_finds_the_rows_of_many_updates_by_their_ids(
     assert same == (False, priorities == 1, *(False for _ in guards))
     values = [str(c[0]) for c, one in zip(columns, same, strict=True) if one]
     values += [array(c) for c, one in zip(columns, same, strict=True) if not one]
-    update = Asked(update_many(tables.instance, ("id", "priority"), guards, same).decode(), values)
+    update = CaughtStatement(update_many(tables.instance, ("id", "priority"), guards, same).decode(), values)
 
     class TakenBack(Exception):
         pass

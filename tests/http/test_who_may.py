@@ -25,12 +25,12 @@ from tests.support.api import APPLICATIONS, BY, Api, open_api
 
 pytestmark = pytest.mark.slow
 
-Place = Callable[[Api], str]
+PathOf = Callable[[Api], str]
 
 
 def row(
     operation: str,
-    place: Place | str,
+    place: PathOf | str,
     body: Any = None,
     *,
     nobody: int = 401,
@@ -42,7 +42,7 @@ def row(
     north: int,
     north_owner: int | None = None,
     north_agent: int | None = None,
-) -> tuple[str, Place | str, Any, dict[str, int]]:
+) -> tuple[str, PathOf | str, Any, dict[str, int]]:
     """What each of them is answered; a role that is not named is answered like the one below it."""
     second = reviewer if reviewer is not None else viewer
     statuses = {
@@ -59,11 +59,11 @@ def row(
     return operation, place, body, statuses
 
 
-def instance(rest: str = "") -> Place:
+def instance(rest: str = "") -> PathOf:
     return lambda api: f"/api/instances/{api.asked().id}{rest}"
 
 
-def review(rest: str = "") -> Place:
+def review(rest: str = "") -> PathOf:
     def place(api: Api) -> str:
         it = api.asked()
         return f"/api/reviews/{api.engine.reviews.waiting(instance_id=it.id)[0].id}{rest}"
@@ -71,11 +71,11 @@ def review(rest: str = "") -> Place:
     return place
 
 
-def letter(rest: str = "") -> Place:
+def letter(rest: str = "") -> PathOf:
     return lambda api: f"/api/dead-letters/{api.dead()}{rest}"
 
 
-def schedule(rest: str = "") -> Place:
+def schedule(rest: str = "") -> PathOf:
     def place(api: Api) -> str:
         api.engine.schedules.put(ScheduleSpec("nightly", "order", "0 2 * * *"), actor=BY)
         return f"/api/schedules/default/nightly{rest}"
@@ -83,7 +83,7 @@ def schedule(rest: str = "") -> Place:
     return place
 
 
-def message(rest: str = "") -> Place:
+def message(rest: str = "") -> PathOf:
     def place(api: Api) -> str:
         made = api.engine.outbox.put("mail", "a@b.c", "s", {}, workspace="default")
         if rest in {"/retry", "/discard"}:
@@ -100,7 +100,7 @@ def token(api: Api) -> str:
     return f"/api/tokens/{made.id}/revoke"
 
 
-def person(rest: str) -> Place:
+def person(rest: str) -> PathOf:
     def place(api: Api) -> str:
         found = next((p for p in api.people.everyone() if p.name == "zoe"), None)
         found = found or api.people.add("zoe", role=Role.VIEWER, by=BY)
@@ -109,7 +109,7 @@ def person(rest: str) -> Place:
     return place
 
 
-def bulk(rest: str) -> Place:
+def bulk(rest: str) -> PathOf:
     def place(api: Api) -> str:
         api.new()
         made = api.engine.bulk.start(
@@ -125,7 +125,7 @@ def halted(api: Api) -> str:
     return "/api/halts/order"
 
 
-def workflow(state: str, rest: str = "") -> Place:
+def workflow(state: str, rest: str = "") -> PathOf:
     """A contract, put where it is needed."""
 
     def place(api: Api) -> str:
@@ -136,7 +136,7 @@ def workflow(state: str, rest: str = "") -> Place:
     return place
 
 
-def posting(rest: str = "") -> Place:
+def posting(rest: str = "") -> PathOf:
     def place(api: Api) -> str:
         finder = Finder(api.engine)
         made = finder.posting(f"https://kind.example/{uuid4()}")
@@ -146,7 +146,7 @@ def posting(rest: str = "") -> Place:
     return place
 
 
-def board(rest: str = "") -> Place:
+def board(rest: str = "") -> PathOf:
     return lambda api: f"/api/jobs/sources/{Finder(api.engine).source(board=f'b{uuid4().hex}').id}{rest}"
 
 
@@ -163,7 +163,7 @@ def alert(api: Api) -> str:
     return f"/api/alerts/{uuid4()}/acknowledge"
 
 
-def applied(rest: str = "") -> Place:
+def applied(rest: str = "") -> PathOf:
     """An application that is queued."""
 
     def place(api: Api) -> str:
@@ -640,7 +640,7 @@ def test_applications_answer_nobody_and_let_viewers_change_nothing(sqlite_url: s
 
 @pytest.mark.parametrize(("operation", "place", "body", "wanted"), TABLE, ids=[entry[0] for entry in TABLE])
 def test_each_is_answered_as_their_role_says(
-    fresh: Api, operation: str, place: Place | str, body: Any, wanted: dict[str, int]
+    fresh: Api, operation: str, place: PathOf | str, body: Any, wanted: dict[str, int]
 ) -> None:
     method = operation.partition(" ")[0]
     found = {}

@@ -101,18 +101,18 @@ def fill(conn: sa.Connection) -> None:
 
 
 @dataclass
-class Asked:
+class CaughtStatement:
     """A statement as the engine sent it."""
 
     statement: str
     parameters: Any
 
 
-def sqlite_plan(conn: sa.Connection, asked: Asked) -> list[str]:
+def sqlite_plan(conn: sa.Connection, asked: CaughtStatement) -> list[str]:
     return [row[3] for row in conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {asked.statement}", tuple(asked.parameters))]
 
 
-def postgres_plan(conn: sa.Connection, asked: Asked, mode: str) -> dict[str, Any]:
+def postgres_plan(conn: sa.Connection, asked: CaughtStatement, mode: str) -> dict[str, Any]:
     """The plan of the prepared statement, as the server makes it in this mode."""
     raw: Any = conn.connection.driver_connection
     values: list[Any] = []

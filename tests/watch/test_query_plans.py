@@ -13,7 +13,7 @@ from interlock.store import Store, micros, open_store
 from interlock.testing import START, VirtualClock
 from interlock.watch import measures
 from tests.support.databases import shared_database
-from tests.support.query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
+from tests.support.query_plans import MACHINES, CaughtStatement, fill, nodes, postgres_plan, sqlite_plan
 
 NOW = micros(START)
 ALLOWED = {
@@ -32,11 +32,11 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield opened
 
 
-def asked_of(conn: sa.Connection) -> Asked:
-    caught: list[Asked] = []
+def asked_of(conn: sa.Connection) -> CaughtStatement:
+    caught: list[CaughtStatement] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        caught.append(Asked(statement, parameters))
+        caught.append(CaughtStatement(statement, parameters))
 
     sa.event.listen(conn, "before_cursor_execute", note)
     assert len(measures.oldest_ready(conn, NOW)) == 8, "two queues with four priorities each"

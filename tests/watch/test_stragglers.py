@@ -19,7 +19,7 @@ from interlock.watch import measures, stragglers
 from interlock.watch.histogram import MINUTE, DurationSummary
 from tests.support.databases import shared_database
 from tests.support.machines import BOSS, PARCEL, parcel, pass_time
-from tests.support.query_plans import MACHINES, Asked, fill, nodes, postgres_plan, sqlite_plan
+from tests.support.query_plans import MACHINES, CaughtStatement, fill, nodes, postgres_plan, sqlite_plan
 from tests.support.rollups import JOB, roll_all
 
 USUAL = DurationSummary(n=10, mean=SECOND, median=SECOND, p90=40 * SECOND, worst=MINUTE)
@@ -135,11 +135,11 @@ def crowded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         yield opened
 
 
-def asked_of(conn: sa.Connection, machine: Machine) -> Asked:
-    caught: list[Asked] = []
+def asked_of(conn: sa.Connection, machine: Machine) -> CaughtStatement:
+    caught: list[CaughtStatement] = []
 
     def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        caught.append(Asked(statement, parameters))
+        caught.append(CaughtStatement(statement, parameters))
 
     sa.event.listen(conn, "before_cursor_execute", note)
     stragglers.longest(conn, machine, [machine.initial], {"default"})

@@ -40,7 +40,7 @@ LONGEST = 4000
 """The longest detail, in characters."""
 
 
-class Place(BaseModel):
+class ErrorLocation(BaseModel):
     """The location of an error in the request."""
 
     place: str = Field(examples=["body.event"])
@@ -77,7 +77,9 @@ class Problem(BaseModel):
     status: int
     detail: str = Field("", description="What was wrong, with the value, and what to do.")
     allowed: list[AllowedEvent] | None = Field(None, description="For a refused event: what would be accepted now.")
-    errors: list[Place] | None = Field(None, description="For a malformed request: each error with its location.")
+    errors: list[ErrorLocation] | None = Field(
+        None, description="For a malformed request: each error with its location."
+    )
     existing: str | None = Field(None, description="For a taken key: the instance that has it.")
     expected_seq: int | None = None
     found_seq: int | None = None
@@ -132,7 +134,7 @@ def of(error: InterlockError) -> Refusal:
     detail = str(error)
     match error:
         case BadRequest():
-            places = [Place(place=error.place, message=detail)] if error.place is not None else None
+            places = [ErrorLocation(place=error.place, message=detail)] if error.place is not None else None
             return problem(error.status, error.kind, detail, errors=places)
         case NotFound():
             return problem(404, "not-found", detail)
@@ -234,7 +236,7 @@ def install(app: FastAPI, error_page: ErrorPage | None = None) -> None:
     async def malformed(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         found = error.errors()
-        places = [Place(place=".".join(map(str, e["loc"])) or "body", message=_message(e)) for e in found]
+        places = [ErrorLocation(place=".".join(map(str, e["loc"])) or "body", message=_message(e)) for e in found]
         if (
             error_page is not None
             and request.url.path.startswith("/ui")

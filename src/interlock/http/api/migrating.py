@@ -101,7 +101,7 @@ class TimerOut(Answer):
     count: int
 
 
-class AskedOut(Answer):
+class ReviewChangeOut(Answer):
     """Instances whose review changes."""
 
     state: str
@@ -119,7 +119,7 @@ class MigrationOut(Answer):
     refused: list[RefusedOut] = Field(description="Not moved, with the reason.")
     fields: list[FieldOut]
     timers: list[TimerOut]
-    reviews: list[AskedOut]
+    reviews: list[ReviewChangeOut]
     left: int | None = Field(
         description="Unfinished instances of other versions, including busy and refused ones; null: not counted."
     )

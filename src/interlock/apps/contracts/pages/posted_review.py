@@ -22,7 +22,7 @@ LONGEST_NOTE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PostedReview:
     """What a reviewer posted: a decision, or another view of the page."""
 
     body: ReviewBody | None = None
@@ -39,7 +39,7 @@ class Asked:
 
 def asked(
     conn: sa.Connection, instance: Instance, settings: ContractSettings, form: Mapping[str, str], seq: int | None
-) -> Asked:
+) -> PostedReview:
     """Parse the form. Errors are shown at their field, and nothing that was entered is lost."""
     plain = sheet(conn, instance, settings)
     given = entering.read(plain.vertical, form, {row.name: row.value for row in plain.rows})
@@ -48,18 +48,18 @@ def asked(
     words = form.get("q", "")[:LONGEST]
     if "take" in form:
         given = entering.taken(given, form["take"], stored.fields(conn, instance.id, instance.data))
-        return Asked(given=given, notes=notes, field=form["take"].partition(":")[0])
+        return PostedReview(given=given, notes=notes, field=form["take"].partition(":")[0])
     if "look" in form:
         kind, _, what = form["look"].partition(":")
         if kind == "page":
-            return Asked(given=given, notes=notes, field=chosen, page=_number(what), words=words)
+            return PostedReview(given=given, notes=notes, field=chosen, page=_number(what), words=words)
         if kind == "find" or (words and what == chosen):  # Enter in the search sends the form's first button
-            return Asked(given=given, notes=notes, field=chosen, page=page, words=words)
-        return Asked(given=given, notes=notes, field=what)
+            return PostedReview(given=given, notes=notes, field=chosen, page=page, words=words)
+        return PostedReview(given=given, notes=notes, field=what)
     whole = sheet(conn, instance, settings, given=given)
 
-    def refused(message: str, at: str = "") -> Asked:
-        return Asked(given=given, notes=notes, field=at or chosen, page=page, message=message, status=422)
+    def refused(message: str, at: str = "") -> PostedReview:
+        return PostedReview(given=given, notes=notes, field=at or chosen, page=page, message=message, status=422)
 
     if wrong := [row for row in whole.rows if row.given.error]:
         return refused("Nothing was decided. " + "; ".join(row.given.error for row in wrong) + ".", wrong[0].name)
@@ -74,7 +74,7 @@ def asked(
     fields = entering.decisions(given)
     corrects = decision == "approve" and any(one.action != "accept" for one in fields)
     body = ReviewBody(action="correct" if corrects else decision, fields=fields, notes=notes, expected_seq=seq)
-    return Asked(body=body, given=given, notes=notes, field=chosen, page=page)
+    return PostedReview(body=body, given=given, notes=notes, field=chosen, page=page)
 
 
 def message_of(error: InterlockError, *, still_open: bool, task: OpenReview | None = None) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from interlock.apps.contracts.ingest import viewing
 from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages.claiming import claimed_by_other
 from interlock.apps.contracts.pages.document import PDF, APage, BoxText, PageContext, PageNumber, Words, found, under
-from interlock.apps.contracts.pages.posted_review import Asked, asked
+from interlock.apps.contracts.pages.posted_review import PostedReview, asked
 from interlock.apps.contracts.pages.review import FieldName, shown
 from interlock.apps.contracts.pages.sheet import Sheet
 from interlock.apps.contracts.review import evidence_places, links
@@ -46,7 +46,7 @@ async def opened(
     service: TheService, request: Request, id: UUID, field: FieldName = "", page: PageNumber = None, q: Words = ""
 ) -> Response:
     """The page of the link's review, or why the link is invalid."""
-    return await _shown(service, request, id, Asked(field=field, page=page, words=q))
+    return await _shown(service, request, id, PostedReview(field=field, page=page, words=q))
 
 
 @router.post("/{id}/resume/form", openapi_extra=PUBLIC)
@@ -131,7 +131,7 @@ def _instance(conn: sa.Connection, service: Service, id: UUID, link: links.Link)
 
 
 async def _shown(
-    service: Service, request: Request, id: UUID, want: Asked, error: InterlockError | None = None
+    service: Service, request: Request, id: UUID, want: PostedReview, error: InterlockError | None = None
 ) -> Response:
     settings = settings_of(service)
     now = service.engine.clock.now()

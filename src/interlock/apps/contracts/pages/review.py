@@ -21,7 +21,7 @@ from interlock.apps.contracts.machine import contract
 from interlock.apps.contracts.pages import entered as entering
 from interlock.apps.contracts.pages.claiming import claimed_by_other, has_claimed
 from interlock.apps.contracts.pages.document import PageNumber, Words, instance_of, page_context
-from interlock.apps.contracts.pages.posted_review import Asked, asked, message_of
+from interlock.apps.contracts.pages.posted_review import PostedReview, asked, message_of
 from interlock.apps.contracts.pages.sheet import Sheet, sheet
 from interlock.apps.contracts.review import evidence_places
 from interlock.apps.contracts.review.page_search import search
@@ -45,7 +45,7 @@ FieldName = Annotated[str, Query(max_length=100)]
 @router.get("/ui/contracts/{id}/review")
 async def review(v: Reader, id: UUID, field: FieldName = "", page: PageNumber = None, q: Words = "") -> Response:
     """Show the review page; it is the same for everybody until somebody takes the review."""
-    return await _show(v, id, Asked(field=field, page=page, words=q))
+    return await _show(v, id, PostedReview(field=field, page=page, words=q))
 
 
 @router.post("/ui/contracts/{id}/review")
@@ -86,7 +86,7 @@ def _ready(instance: Instance) -> Instance:
     return instance
 
 
-async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None = None) -> Response:
+async def _show(v: Visitor, id: UUID, want: PostedReview, error: InterlockError | None = None) -> Response:
     settings = settings_of(v.service)
 
     def look(conn: sa.Connection) -> tuple[Instance, Sheet | None, Mapping[str, Any]]:
@@ -125,7 +125,7 @@ async def _show(v: Visitor, id: UUID, want: Asked, error: InterlockError | None 
 
 
 def shown(
-    conn: sa.Connection, instance: Instance, settings: Any, want: Asked, error: InterlockError | None
+    conn: sa.Connection, instance: Instance, settings: Any, want: PostedReview, error: InterlockError | None
 ) -> tuple[Sheet, dict[str, Any]]:
     """The sheet with what was entered, and the messages about it."""
     given, message, status = want.given, want.message, want.status

@@ -37,7 +37,7 @@ from interlock.apps.jobs.autoapply.machine import (
 from interlock.apps.jobs.autoapply.models import Application
 from interlock.apps.jobs.claims.worker_claim import hold_job
 from interlock.apps.jobs.demo.postings import title
-from interlock.apps.jobs.finder.postings.posting import Question as Asked
+from interlock.apps.jobs.finder.postings.posting import Question as PostingQuestion
 from interlock.apps.jobs.tables import applied, posting
 from interlock.demo import MARA, Pace, Part, Scene
 from interlock.demo.names import company_name, slug
@@ -232,7 +232,7 @@ def _react_to_real(engine: Engine, instance: Instance, rng: random.Random) -> No
     engine.write(act, name="fire")
 
 
-def _said(question: Asked) -> Any:
+def _said(question: PostingQuestion) -> Any:
     """What a person of the demo answers."""
     if question.options:
         return question.options[0]

@@ -49,7 +49,7 @@ class Pay:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FormQuestion:
     """A question of an application form."""
 
     key: str
@@ -86,7 +86,7 @@ class Opening:
     listed: bool = True
     employer: str | None = None
     """The employer, where it is not the company of the board."""
-    questions: tuple[Asked, ...] = ()
+    questions: tuple[FormQuestion, ...] = ()
 
     @property
     def slug(self) -> str:

@@ -27,18 +27,18 @@ def _place(value: str) -> str:
 
 
 RepoName = Annotated[str, AfterValidator(_name)]
-Place = Annotated[str, AfterValidator(_place)]
+RepositoryAddress = Annotated[str, AfterValidator(_place)]
 
 
 class RepoConfig(Table):
     """A repository that sessions may work on."""
 
-    url: Place = Field(description="The path of the repository, or its URL.")
+    url: RepositoryAddress = Field(description="The path of the repository, or its URL.")
     push: bool = Field(False, description="Whether people may push a session's branch to its `origin`.")
     merge: bool = Field(False, description="Whether people may merge a session's branch into its target branch.")
 
 
-Repo = RepoConfig | Place
+Repo = RepoConfig | RepositoryAddress
 
 
 def config_of(repo: RepoConfig | str) -> RepoConfig:

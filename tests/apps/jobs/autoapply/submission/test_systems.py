@@ -33,7 +33,7 @@ from interlock.apps.jobs.autoapply.submission import (
 )
 from interlock.apps.jobs.finder.postings.posting import Posting, Question
 from interlock.apps.jobs.settings import JobsSettings
-from tests.apps.jobs.finder.fetching.site import HOLD, Asked, Site, answer, running
+from tests.apps.jobs.finder.fetching.site import HOLD, Site, SiteRequest, answer, running
 
 from .filled import EMAIL, FILES, filled, posting
 
@@ -323,7 +323,7 @@ def form_for(adapter: Adapter, site: Site, name: str) -> FilledForm:
     return filled(one, asked, given)
 
 
-def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[Asked]]:
+def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[SiteRequest]]:
     """The outcome of one sending, and the requests that took part in it."""
     play(site, name)
     adapter = adapter_for(posting_on(site, name), settings_for(site))
@@ -337,12 +337,12 @@ def apply(site: Site, name: str, reply: Any = None) -> tuple[Outcome, list[Asked
     return asyncio.run(adapter.submit(form, "key-1")), list(site.asked)
 
 
-def sent_to(asked: list[Asked], name: str) -> Asked:
+def sent_to(asked: list[SiteRequest], name: str) -> SiteRequest:
     (one,) = [one for one in asked if one.method == "POST" and one.path.partition("?")[0] == SYSTEMS[name].apply]
     return one
 
 
-def parts(asked: Asked) -> dict[str, Any]:
+def parts(asked: SiteRequest) -> dict[str, Any]:
     """A multipart body as Python's mail parser reads it: name → text, or (file name, type, content)."""
     whole = message_from_bytes(f"Content-Type: {asked.headers['content-type']}\r\n\r\n".encode() + asked.body)
     found: dict[str, Any] = {}

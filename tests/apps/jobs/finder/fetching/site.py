@@ -18,7 +18,7 @@ HOLD = object()
 
 
 @dataclass(frozen=True)
-class Asked:
+class SiteRequest:
     """A request that arrived."""
 
     method: str
@@ -27,7 +27,7 @@ class Asked:
     body: bytes
 
 
-Route = Callable[[Asked], Sequence[object]] | bytes
+Route = Callable[[SiteRequest], Sequence[object]] | bytes
 
 
 def answer(body: bytes | str = b"", status: int = 200, **headers: str) -> bytes:
@@ -44,7 +44,7 @@ class Site:
 
     port: int = 0
     routes: dict[str, Route] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[SiteRequest] = field(default_factory=list)
     connections: int = 0
 
     @property
@@ -83,7 +83,7 @@ class Site:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked | None:
+async def _read(reader: asyncio.StreamReader) -> SiteRequest | None:
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     except asyncio.IncompleteReadError:
@@ -91,7 +91,7 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     first, *lines = head.strip().split("\r\n")
     method, path, _ = first.split(" ")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-    return Asked(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+    return SiteRequest(method, path, headers, await reader.readexactly(int(headers.get("content-length", 0))))
 
 
 @contextmanager

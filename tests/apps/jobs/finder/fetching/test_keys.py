@@ -12,7 +12,7 @@ from interlock.apps.jobs.finder.sources.answer import Request
 from interlock.apps.jobs.settings import JobsSettings
 
 from .conftest import Made
-from .site import Asked, Site, answer
+from .site import Site, SiteRequest, answer
 
 SECRET = "s3cret/key+1"
 
@@ -62,7 +62,7 @@ async def test_a_key_that_is_not_configured_is_named(client: Made) -> None:
 
 @pytest.mark.parametrize("how", [{}, {"place": "query", "name": "app_key"}])
 async def test_a_redirect_to_another_host_takes_no_key_along(client: Made, site: Site, how: dict[str, str]) -> None:
-    def away(asked: Asked) -> list[object]:
+    def away(asked: SiteRequest) -> list[object]:
         return [answer(status=302, location=f"http://other.example.com{asked.path}&x=1")]
 
     site.routes["/jobs"] = lambda asked: away(asked) if "other" not in asked.headers["host"] else [answer("there")]

@@ -14,7 +14,7 @@ from interlock.apps.jobs.finder.sources.answer import Answer, Request
 from interlock.apps.jobs.settings import JobsSettings
 
 from .conftest import Made
-from .site import HOLD, Asked, Site, answer
+from .site import HOLD, Site, SiteRequest, answer
 
 TEXT = b"Jobs at Example. " * 20_000
 
@@ -132,7 +132,7 @@ async def test_a_host_that_refuses_connections_is_unreachable() -> None:
 async def test_a_connection_that_the_server_closed_meanwhile_is_replaced(client: Made, site: Site) -> None:
     closed: list[object] = []
 
-    def route(asked: Asked) -> list[object]:
+    def route(asked: SiteRequest) -> list[object]:
         """The first request, on the connection of robots.txt, finds it closed."""
         closed.append(asked)
         return [] if len(closed) == 1 else [answer("x")]

@@ -15,7 +15,7 @@ from interlock.apps.jobs.settings import JobsSettings
 from interlock.testing import VirtualClock
 
 from .conftest import Made
-from .site import HOLD, Asked, Site, answer
+from .site import HOLD, Site, SiteRequest, answer
 
 PAGE = {"Accept": "text/html"}
 HERE = "http://jobs.example.com"
@@ -217,7 +217,7 @@ def test_retry_after_in_seconds_and_as_a_date(header: str | None, seconds: float
 
 
 async def test_a_stored_answer_is_asked_for_again_only_if_it_changed(client: Made, site: Site) -> None:
-    def route(asked: Asked) -> list[object]:
+    def route(asked: SiteRequest) -> list[object]:
         is_known = asked.headers.get("if-none-match") == '"v1"'
         return [answer(status=304, etag='"v1"') if is_known else answer("x", etag='"v1"')]
 

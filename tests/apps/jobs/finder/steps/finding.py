@@ -19,7 +19,7 @@ from interlock.engine import Instance
 from interlock.engine.application import instances
 from interlock.machine import USER, Actor
 from interlock.testing import Trial
-from tests.apps.jobs.finder.fetching.site import Asked, Site, answer
+from tests.apps.jobs.finder.fetching.site import Site, SiteRequest, answer
 
 ME = Actor(USER, "lena")
 HERE = "default"
@@ -57,7 +57,7 @@ class Acme:
         """Answer with this instead; with None, answer again."""
         self.site.routes[self.path] = self._list if reply is None else reply
 
-    def _list(self, asked: Asked) -> Sequence[object]:
+    def _list(self, asked: SiteRequest) -> Sequence[object]:
         rows = [one if self.texts else {**one, "content": None} for one in self.rows.values()]
         for one in self.rows.values():
             self.site.routes[f"{self.path}/{one['id']}"] = answer(json.dumps(one), content_type="application/json")

@@ -10,7 +10,7 @@ from interlock.apps.jobs.finder import intake
 from interlock.apps.jobs.finder.records import sources
 from interlock.apps.jobs.world import World
 from interlock.testing import Trial
-from tests.apps.jobs.finder.fetching.site import Asked, Site
+from tests.apps.jobs.finder.fetching.site import Site, SiteRequest
 
 from .conftest import Made
 from .finding import (
@@ -87,7 +87,7 @@ def test_a_page_that_is_gone_while_the_list_has_it_is_asked_for_once_a_day(
     board.texts = False
     board.show("1")
 
-    def without_details(asked: Asked) -> Sequence[object]:
+    def without_details(asked: SiteRequest) -> Sequence[object]:
         found = board._list(asked)
         del site.routes[f"{board.path}/1"]
         return found

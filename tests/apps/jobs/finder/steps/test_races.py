@@ -14,7 +14,7 @@ from interlock.apps.jobs.tables import company as C
 from interlock.apps.jobs.tables import source as S
 from interlock.engine.application import Unit
 from interlock.testing import Trial
-from tests.apps.jobs.finder.fetching.site import Asked, Site
+from tests.apps.jobs.finder.fetching.site import Site, SiteRequest
 from tests.support.racing import together
 
 from .finding import (
@@ -125,7 +125,7 @@ def test_two_listings_of_an_unknown_company_at_once_make_one_company(trial: Tria
 def meanwhile(trial: Trial, board: Acme, job: Any) -> None:
     """Do it while the list is read."""
 
-    def answer_later(asked: Asked) -> Sequence[object]:
+    def answer_later(asked: SiteRequest) -> Sequence[object]:
         trial.engine.write(job)
         return board._list(asked)
 

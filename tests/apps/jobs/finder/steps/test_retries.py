@@ -9,7 +9,7 @@ import pytest
 from interlock.apps.jobs.finder import intake
 from interlock.store import span
 from interlock.testing import Trial
-from tests.apps.jobs.finder.fetching.site import Asked, Site, answer
+from tests.apps.jobs.finder.fetching.site import Site, SiteRequest, answer
 
 from .conftest import Made
 from .finding import HERE, ME, Acme, active, crawl, crawls, give_profile, items, rows, run, the_source
@@ -64,7 +64,7 @@ def test_a_posting_whose_page_cannot_be_read_stays_with_what_is_known(trial: Tri
     board.show("1")
     site.routes[f"{board.path}/1"] = ERROR
 
-    def list_only(asked: Asked) -> list[object]:
+    def list_only(asked: SiteRequest) -> list[object]:
         found = board._list(asked)
         site.routes[f"{board.path}/1"] = ERROR
         return list(found)
@@ -114,7 +114,7 @@ def test_a_short_pause_is_waited_for_in_place(trial: Trial, board: Acme, site: S
     there = trial.clock.now()
     replies = [answer("later", 429, retry_after="7", connection="close")]
 
-    def busy_once(asked: Asked) -> list[object]:
+    def busy_once(asked: SiteRequest) -> list[object]:
         return [replies.pop()] if replies else list(board._list(asked))
 
     site.routes[board.path] = busy_once

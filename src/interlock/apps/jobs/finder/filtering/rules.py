@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from interlock.apps.jobs.finder.filtering.checks import CHECKS, WITHOUT_READING, Findings
+from interlock.apps.jobs.finder.filtering.checks import CHECKS, WITHOUT_READING, Objections
 from interlock.apps.jobs.finder.filtering.result import FilterResult, Skipped
 from interlock.apps.jobs.finder.postings.read_posting import ReadPosting
 from interlock.apps.jobs.finder.profiles.seeker import Seeker
@@ -15,17 +15,17 @@ _ORDERED = tuple(CHECKS.items())
 
 def filter_posting(posting: ReadPosting, seeker: Seeker, now: datetime) -> FilterResult:
     """Filter one posting at a moment, by which its age is counted."""
-    findings = Findings(posting, seeker, now)
+    objections = Objections(posting, seeker, now)
     performed: list[str] = []
     skipped: list[Skipped] = []
     for name, check in _ORDERED[:WITHOUT_READING]:
-        _note(name, check(findings), performed, skipped)
-    stopped = bool(findings.rejections)
+        _note(name, check(objections), performed, skipped)
+    stopped = bool(objections.rejections)
     for name, check in _ORDERED[WITHOUT_READING:]:
-        _note(name, ALREADY if stopped else check(findings), performed, skipped)
+        _note(name, ALREADY if stopped else check(objections), performed, skipped)
     return FilterResult(
-        tuple(findings.rejections),
-        tuple(findings.strikes),
+        tuple(objections.rejections),
+        tuple(objections.strikes),
         seeker.strikes.threshold,
         tuple(performed),
         tuple(skipped),

@@ -68,7 +68,7 @@ _UP_TO = re.compile(r"\b(?:up to|maximum(?: of)?|max\.?|no more than|less than|u
 _MOST = 30
 
 
-class Asked(NamedTuple):
+class RequiredYears(NamedTuple):
     low: int
     high: int | None
     at: int
@@ -76,8 +76,8 @@ class Asked(NamedTuple):
 
 def experience_of(document: Document) -> tuple[Value, Value]:
     """Least and most years: the highest demand of all sentences; in a sentence the first number counts."""
-    asked: list[Asked] = []
-    preferred: list[Asked] = []
+    asked: list[RequiredYears] = []
+    preferred: list[RequiredYears] = []
     sentences: set[int] = set()
     for hit in document.cues.get("years", ()):
         stretch = (document.low, max(0, hit.start - 40), hit.start)
@@ -110,7 +110,7 @@ def experience_of(document: Document) -> tuple[Value, Value]:
         if section not in {"requirements", "preferred"} and _OWN.search(document.low, begin, hit.start):
             continue
         sentences.add(begin)
-        one = Asked(low, high, hit.start)
+        one = RequiredYears(low, high, hit.start)
         comma = document.low.find(",", hit.end, end)
         likes = section == "preferred" or document.has("prefers", hit.start, end if comma < 0 else comma)
         (preferred if likes else asked).append(one)

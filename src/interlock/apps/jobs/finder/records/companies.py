@@ -26,14 +26,14 @@ STATES = (ANALYZING, COMPLETE, INSUFFICIENT, NAMED)
 UNKNOWN_PRIORITY = PRIORITIES[None]
 
 
-class Said(TypedDict):
+class CompanyFacts(TypedDict):
     """What a posting's match wants to know of its company."""
 
     size: Size | None
     offices: list[str]
 
 
-def said(size_category: str | None, facts: Mapping[str, Any]) -> Said:
+def said(size_category: str | None, facts: Mapping[str, Any]) -> CompanyFacts:
     """Its size, its seat, and the seeker's city if its pages name an office there."""
     points = facts.get("points")
     named = [one.get("place") for one in points if isinstance(one, dict)] if isinstance(points, list) else []
@@ -66,7 +66,7 @@ class CompanyRow:
     analyzed_at: Micros | None
 
     @property
-    def said(self) -> Said:
+    def said(self) -> CompanyFacts:
         return said(self.size_category, self.facts)
 
     @property

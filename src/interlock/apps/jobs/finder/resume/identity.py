@@ -39,7 +39,7 @@ _STATE_AND_CODE = re.compile(r"(?:^|, )(?P<city>[A-Z][A-Za-z.' -]{1,40}), (?P<st
 """The end of an address in the United States."""
 
 
-class Said(NamedTuple):
+class FoundText(NamedTuple):
     """A value and its line."""
 
     value: str
@@ -49,10 +49,10 @@ class Said(NamedTuple):
 class Person(NamedTuple):
     """Who somebody is. What is not said is None."""
 
-    name: Said | None
-    email: Said | None
-    phone: Said | None
-    links: tuple[Said, ...]
+    name: FoundText | None
+    email: FoundText | None
+    phone: FoundText | None
+    links: tuple[FoundText, ...]
     home: tuple[Location, Line] | None
 
 
@@ -63,33 +63,33 @@ def person_of(sections: Sequence[Section]) -> Person:
     lines = [*top, *(line for line in first if line not in top)]
     email = _first(lines, _EMAIL)
     german = language_of(folded("\n".join(line.text for one in sections for line in one.lines))) == "de"
-    links: dict[str, Said] = {}
+    links: dict[str, FoundText] = {}
     for line in top or first[:6]:
         for found in _LINK.finditer(line.text):
             url = found[0].rstrip(".,;")
             url = url if url.lower().startswith("http") else f"https://{url}"
-            links.setdefault(url.lower().rstrip("/"), Said(url, line))
+            links.setdefault(url.lower().rstrip("/"), FoundText(url, line))
     phone = next((one for line in lines for one in _phones(line)), None)
     return Person(_name(lines), email, phone, tuple(links.values())[:10], _home(top or first, german))
 
 
-def _first(lines: Sequence[Line], pattern: re.Pattern[str]) -> Said | None:
-    return next((Said(found[0], line) for line in lines for found in pattern.finditer(line.text)), None)
+def _first(lines: Sequence[Line], pattern: re.Pattern[str]) -> FoundText | None:
+    return next((FoundText(found[0], line) for line in lines for found in pattern.finditer(line.text)), None)
 
 
-def _phones(line: Line) -> Iterator[Said]:
+def _phones(line: Line) -> Iterator[FoundText]:
     for found in _PHONE.finditer(_LINK.sub(" ", _EMAIL.sub(" ", line.text))):
         digits = re.sub(r"\D", "", found[0])
         # What begins with a date is none; a number may end as a year does.
         if 8 <= len(digits) <= 15 and not RANGE.match(found[0]):
-            yield Said(" ".join(found[0].split()), line)
+            yield FoundText(" ".join(found[0].split()), line)
 
 
-def _name(lines: Sequence[Line]) -> Said | None:
+def _name(lines: Sequence[Line]) -> FoundText | None:
     for line in lines:
         labelled = _LABELLED_NAME.fullmatch(line.text)
         if labelled and _looks_like_name(labelled[1]):
-            return Said(labelled[1], line)
+            return FoundText(labelled[1], line)
     found = [
         (line.size, -index, cell, line)
         for index, line in enumerate(lines[:FIRST_LINES])
@@ -101,7 +101,7 @@ def _name(lines: Sequence[Line]) -> Said | None:
         return None
     best = max(found)
     name = best[2].title() if best[2].isupper() else best[2]
-    return Said(name, best[3])
+    return FoundText(name, best[3])
 
 
 def _names_in(lines: Sequence[Line], index: int) -> list[str]:

@@ -154,14 +154,14 @@ def _scored_before(conn: sa.Connection) -> tuple[str, str, Seeker, list[postings
     return None
 
 
-def _owners(conn: sa.Connection, rows: list[postings.PostingRow]) -> dict[UUID, companies.Said]:
+def _owners(conn: sa.Connection, rows: list[postings.PostingRow]) -> dict[UUID, companies.CompanyFacts]:
     wanted = {row.company_id for row in rows if row.company_id}
     found = conn.execute(sa.select(C.c.id, C.c.size_category, C.c.facts).where(C.c.id.in_(wanted))) if wanted else ()
     return {row.id: companies.said(row.size_category, mapping(row.facts)) for row in found}
 
 
 def _readable_result(
-    row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.Said], now: Any
+    row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.CompanyFacts], now: Any
 ) -> dict[str, Any]:
     """The result of a posting; what cannot be read is flagged, and delays no other."""
     try:
@@ -170,7 +170,9 @@ def _readable_result(
         return {"outcome": postings.FAILED, "reason": str(error), "flag": f"unknown: {error}"[:500]}
 
 
-def _result(row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.Said], now: Any) -> dict[str, Any]:
+def _result(
+    row: postings.PostingRow, seeker: Seeker, owners: dict[UUID, companies.CompanyFacts], now: Any
+) -> dict[str, Any]:
     owner = owners.get(row.company_id)
     read = ReadPosting(row.posting, **owner) if owner else ReadPosting(row.posting)
     filtered = filter_posting(read, seeker, now)

@@ -1,7 +1,7 @@
 """Quillstack: a small company that is remote only."""
 
 from interlock.apps.jobs.world.data.places import AUSTIN, LONDON, PORTLAND, SAN_FRANCISCO, TORONTO
-from interlock.apps.jobs.world.opening import Asked, Board, Company, Opening, Pay
+from interlock.apps.jobs.world.opening import Board, Company, FormQuestion, Opening, Pay
 
 COMPANY = Company(
     name="Quillstack",
@@ -28,9 +28,9 @@ COMPANY = Company(
     about_path="company",
 )
 BENEFITS = "You get equity, health insurance for your family, and a budget for a good chair."
-LINK = Asked("sample", "A link to something that you wrote, in code or in prose", "text", False)
-NOTICE = Asked("notice", "Notice period", "text", True)
-RIGHT = Asked("authorised", "Are you legally authorised to work in the United States?", "flag", True)
+LINK = FormQuestion("sample", "A link to something that you wrote, in code or in prose", "text", False)
+NOTICE = FormQuestion("notice", "Notice period", "text", True)
+RIGHT = FormQuestion("authorised", "Are you legally authorised to work in the United States?", "flag", True)
 
 SEARCH = Opening(
     "search-backend",

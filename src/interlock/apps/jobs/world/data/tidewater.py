@@ -1,7 +1,7 @@
 """Tidewater Freight: a large company at home in Portland."""
 
 from interlock.apps.jobs.world.data.places import ATLANTA, PORTLAND, SEATTLE
-from interlock.apps.jobs.world.opening import Asked, Board, Company, Opening, Pay
+from interlock.apps.jobs.world.opening import Board, Company, FormQuestion, Opening, Pay
 
 COMPANY = Company(
     name="Tidewater Freight",
@@ -26,7 +26,7 @@ COMPANY = Company(
     founded=1998,
     technologies=("Python", "FastAPI", "PostgreSQL", "Kafka", "Kubernetes", "AWS", "Terraform", "React", "TypeScript"),
 )
-AUTHORISED = Asked(
+AUTHORISED = FormQuestion(
     "authorised", "Are you legally authorised to work in the United States?", "choice", True, ("Yes", "No")
 )
 BENEFITS = "We pay for health insurance, a retirement plan with a match, and a yearly budget for learning."
@@ -54,7 +54,7 @@ BOOKING = Opening(
     BENEFITS,
     pay=Pay(160_000, 195_000),
     age=3,
-    questions=(AUTHORISED, Asked("why", "What would you like to build here?", "long", False)),
+    questions=(AUTHORISED, FormQuestion("why", "What would you like to build here?", "long", False)),
 )
 TRACKING = Opening(
     "tracking-platform",

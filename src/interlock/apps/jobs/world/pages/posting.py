@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from interlock.apps.jobs.world.applying import applied, checked
 from interlock.apps.jobs.world.exchange import Call, Reply, html_reply
 from interlock.apps.jobs.world.identity import uuid
-from interlock.apps.jobs.world.opening import Asked, Board, Opening
+from interlock.apps.jobs.world.opening import Board, FormQuestion, Opening
 from interlock.apps.jobs.world.pages.layout import json_ld, linked, page
 from interlock.apps.jobs.world.pages.schema import job_posting
 
@@ -81,7 +81,7 @@ def apply_form(base: str, board: Board, one: Opening) -> str:
     )
 
 
-def _field(ask: Asked) -> str:
+def _field(ask: FormQuestion) -> str:
     name, label, must = escape(ask.key), escape(ask.label), " required" if ask.required else ""
     if ask.kind == "choice":
         options = "".join(f"<option>{escape(text)}</option>" for text in ask.options)

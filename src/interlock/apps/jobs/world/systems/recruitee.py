@@ -8,7 +8,7 @@ from typing import Any
 from interlock.apps.jobs.world.applying import applied, checked
 from interlock.apps.jobs.world.exchange import Call, Reply, json_reply
 from interlock.apps.jobs.world.identity import by_number, number, uuid
-from interlock.apps.jobs.world.opening import Asked, Board, Opening, items, paragraph
+from interlock.apps.jobs.world.opening import Board, FormQuestion, Opening, items, paragraph
 from interlock.apps.jobs.world.pages.posting import board_page, posting_page
 from interlock.apps.jobs.world.systems.system import Boards, System
 
@@ -135,7 +135,7 @@ def _written(moment: Any) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _question(one: Opening, ask: Asked, at: int) -> dict[str, Any]:
+def _question(one: Opening, ask: FormQuestion, at: int) -> dict[str, Any]:
     options = [{"id": number(text), "body": text, "position": index} for index, text in enumerate(ask.options)]
     return {
         "id": number(one.key + ask.key),
