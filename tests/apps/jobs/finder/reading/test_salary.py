@@ -66,6 +66,7 @@ from interlock.apps.jobs.finder.reading.money import amounts, number
         ("Salary (USD): 120,000 - 150,000", 120_000, 150_000, "USD", "year"),
         ("Salary: AU$150k - AU$170k + super", 150_000, 170_000, "AUD", "year"),
         ("$90-120K DOE", 90_000, 120_000, "USD", "year"),
+        ("Salary: 18 000 - 24 000 z\u0142 per month", 18_000, 24_000, "PLN", "month"),
         ("Salary: 18-22 lakhs per annum", 1_800_000, 2_200_000, "INR", "year"),
         ("L\u00f6n: 45 000 - 55 000 SEK per m\u00e5nad", 45_000, 55_000, "SEK", "month"),
         ("Wynagrodzenie: 18 000 - 24 000 PLN brutto / mies", 18_000, 24_000, "PLN", "month"),

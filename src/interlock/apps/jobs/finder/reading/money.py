@@ -91,13 +91,8 @@ _CURRENCIES = {
     "rmb": "CNY",
 }
 _WORD = re.compile(r"[^\W\d_]+")
-_WORDS_BEHIND = frozenset(re.findall(r"[a-z\u0142]+", _AFTER.pattern.replace("\\b", " ").replace("s?", ""))) | {
-    "lakhs",
-    "lacs",
-    "euros",
-}
 _BEHIND = frozenset("+($\u20ac\u00a3\u20b9")
-"""How that begins which `_AFTER` finds."""
+"""What else `_AFTER` begins with."""
 _CODES = ("myr php aed sar thb idr vnd cop ars clp", "uah krw cny twd hkd ngn kes egp pkr bgn")
 _CURRENCIES.update({code: code.upper() for codes in _CODES for code in codes.split()})
 _SIGNS = frozenset("$\u20ac\u00a3\u20b9\u00a5\u20aa\u20b1\u20a9\u20ba\u20b4\u20a6\u0e3f.):")
@@ -121,6 +116,9 @@ _TIMES = {
     "lac": 1e5,
     "lacs": 1e5,
 }
+_TOO_MUCH = frozenset(["m", "mm", "mn", "mio", "million", "bn", "b", "billion", "trillion"])
+_WORDS_BEHIND = _TIMES.keys() | _TOO_MUCH | {"us"} | {name for name in _CURRENCIES if name.isalpha()}
+"""The words that `_AFTER` finds."""
 
 
 _THOUSAND, _LAKH = 1e3, 1e5

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 
 MOST = 200_000
 """Characters of a posting that are read; the longest honest ones have a tenth of it."""
@@ -84,7 +85,7 @@ def plain(text: str) -> str:
     for variant in _unusual(text):
         text = text.replace(variant, _SAME[variant])
     text = _headings_apart(_GLUED.sub(_apart, text))
-    lines = map(str.strip, text.split("\n"))
+    lines: Iterable[str] = map(str.strip, text.split("\n"))
     if "  " in text:
         lines = (line if "  " not in line else " ".join(line.split()) for line in lines)
     text = "\n".join(filter(None, lines))
