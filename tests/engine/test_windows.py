@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from interlock.engine import Claim, InvalidData, Result, limits
 from interlock.machine import Concurrent, Failures, Go, LimitReached, Pause, Rule, Window
-from interlock.store import Store, micros, span, tables
+from interlock.store import Store, micros, tables
 from interlock.testing import Trial
 from tests.support.machines import ANN, THE_SYSTEM, do, last_row, pass_time, picture, trial_of
 from tests.support.racing import race
@@ -262,8 +262,8 @@ def test_the_usage_that_people_see_counts_only_within_the_window(trial: Trial) -
     publish(trial, pictures[2])
 
     def used() -> list[tuple[str, int]]:
-        since = {"daily": trial.engine.clock.now() - span(DAILY.per)}
-        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, since))]
+        machines, now = trial.engine.registry, trial.engine.clock.now()
+        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, machines, now))]
 
     assert used() == [("daily/maker:ann", 3)]
     trial.clock.advance(timedelta(hours=5))
