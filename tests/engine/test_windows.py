@@ -347,8 +347,8 @@ def test_the_usage_that_people_see_counts_only_within_the_window(trial: Trial) -
     publish(trial, pictures[2])
 
     def used() -> list[tuple[str, int]]:
-        since = {"daily": trial.engine.clock.now() - span(DAILY.per)}
-        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, since))]
+        machines, now = trial.engine.registry, trial.engine.clock.now()
+        return [(one.key, one.used) for one in trial.engine.read(lambda conn: limits.usage(conn, machines, now))]
 
     assert used() == [("daily/maker:ann", 3)]
     trial.clock.advance(timedelta(hours=5))

@@ -71,7 +71,7 @@ def limits_(in_json: Json = False, database: Database = DEFAULT_DATABASE, apps: 
     from interlock.engine import limits
 
     with opened(database, apps) as engine:
-        found = engine.read(limits.usage)
+        found = engine.read(lambda conn: limits.usage(conn, engine.registry, engine.clock.now()))
     if in_json:
         as_json([times_shown(limit) for limit in found])
         return

@@ -320,11 +320,13 @@ class Usage:
     last_at: int
 
 
-def usage(conn: sa.Connection, since: Mapping[str, Micros], *, limit: int = 200) -> list[Usage]:
+def usage(conn: sa.Connection, machines: Iterable[Machine], now: Micros, *, limit: int = 200) -> list[Usage]:
     """The limits that are in use, the busiest first: uses of windows, and slots.
 
-    `since` says for each window from which moment on its uses count.
+    Uses count as long as a window of these machines reaches back; those of an unknown limit all count.
     """
+    windows = [one for machine in machines for one in machine.limits.values() if isinstance(one, Window)]
+    since = {one.name: now - span(one.per) for one in windows}
     found = []
     for table, kind in ((t.limit_use, "window"), (t.limit_slot, "slots")):
         counts = [

@@ -9,7 +9,7 @@ from uuid import uuid4
 from interlock.engine.outbox import O
 from interlock.engine.schedules import ScheduleSpec
 from interlock.people import actions
-from interlock.store import moment
+from interlock.store import moment, tables
 from tests.support.api import BY
 from tests.support.site import EVIL, Site
 
@@ -69,8 +69,14 @@ def test_workers_leases_and_limits_are_shown(site: Site) -> None:
     from datetime import timedelta
 
     site.api.engine.leases.take("sandbox-7", EVIL, timedelta(minutes=5))
+    site.api.engine.leases.take("duty:mail", "a process", timedelta(minutes=5))
+    use = {"id": uuid4(), "key": "daily/<i>ann</i>", "at": site.api.engine.clock.now(), "instance_id": uuid4()}
+    site.api.engine.store.write(lambda conn: conn.execute(tables.limit_use.insert().values(**use)))
     page = site.get("/ui/workers").text
     assert "sandbox-7" in page
+    assert "Duties of the service (1)" in page
+    assert "daily/&lt;i&gt;ann" in page
+    assert "daily/<i>ann" in site.api.get("/api/limits").text
     assert "<script>alert" not in page
     assert "No worker has run yet" in page
 

@@ -17,8 +17,8 @@ from interlock.engine.unit import Unit
 from interlock.http.api.outbox import REMEDIES, channels_of, visible_to
 from interlock.http.caller import require, require_operator
 from interlock.http.problems import BadRequest
-from interlock.machine import Actor, Window
-from interlock.store import moment, span
+from interlock.machine import Actor
+from interlock.store import moment
 from interlock.worker.application_duty import LEASE_PREFIX
 
 router = APIRouter(include_in_schema=False)
@@ -30,13 +30,12 @@ async def show_workers(v: Reader) -> Response:
     require_operator(v.who)
 
     sizes = {name: limit for m in v.service.engine.registry for name, limit in m.limits.items()}
-    since = {name: v.now - span(limit.per) for name, limit in sizes.items() if isinstance(limit, Window)}
 
     def read(conn: Any) -> dict[str, Any]:
         return {
             "workers": workers.every(conn, 50),
             "leases": leases.active(conn, v.now),
-            "limits": limits.usage(conn, since, limit=50),
+            "limits": limits.usage(conn, v.service.engine.registry, v.now, limit=50),
             "claimed": workers.claim_counts(conn),
         }
 

@@ -127,7 +127,8 @@ async def list_leases(service: TheService, who: Caller) -> Response:
 @router.get("/limits", summary="Limits in use", response_model=LimitList)
 async def list_limits(service: TheService, who: Caller) -> Response:
     require_operator(who)
-    found = await service.read(limits.usage)
+    registry, now = service.engine.registry, service.engine.clock.now()
+    found = await service.read(lambda conn: limits.usage(conn, registry, now))
     return await service.answer(
         lambda: LimitList(
             limits=[LimitOut(key=u.key, kind=u.kind, used=u.used, last_at=moment(u.last_at)) for u in found]
