@@ -199,6 +199,13 @@ LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
 LOCK_FREE_INSTANCES = Prepared(partial(_lock_instances, others=" SKIP LOCKED"))
 """The same without those that others have locked."""
+LOCK_ROWS = Prepared(
+    sa.text(
+        "SELECT count(*) FROM "
+        "(SELECT 1 FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE) AS locked"
+    ).columns(sa.Column("count", sa.BigInteger))
+)
+"""Lock the instances with these `ids` (`one_of`) in the order of their ids. For PostgreSQL."""
 LARGE_DATA_OF = Prepared(_large_data_of)
 """The data that is not in the row, of the instances with these `ids` (`one_of`)."""
 LEASE_INSTANCES = Prepared(_lease_instances)
