@@ -122,6 +122,15 @@ def _large_data_of(dialect: str) -> Any:
     return sa.text(text).columns(D.c.instance_id, D.c.data)
 
 
+def _open_reviews(dialect: str) -> Any:
+    R = t.review
+    columns = R.c.instance_id, R.c.id, R.c.state, R.c.role, R.c.decisions, R.c.claimed_by, R.c.claimed_until
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    names = ", ".join(column.name for column in columns)
+    text = f"SELECT {names} FROM review WHERE instance_id {which} AND status = 'open' ORDER BY id"
+    return sa.text(text).columns(*columns)
+
+
 def _lease_instances(dialect: str) -> Any:
     which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
     return sa.text(
@@ -208,6 +217,8 @@ LOCK_ROWS = Prepared(
 """Lock the instances with these `ids` (`one_of`) in the order of their ids. For PostgreSQL."""
 LARGE_DATA_OF = Prepared(_large_data_of)
 """The data that is not in the row, of the instances with these `ids` (`one_of`)."""
+OPEN_REVIEWS = Prepared(_open_reviews)
+"""The open reviews of the instances with these `ids` (`one_of`): whose, and who may decide them."""
 LEASE_INSTANCES = Prepared(_lease_instances)
 """Lease the instances with these `ids` (`one_of`) to `worker` until `until`."""
 LEASE_IN_PLACE = Prepared(_lease_in_place)
