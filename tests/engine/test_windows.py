@@ -24,7 +24,7 @@ from interlock.machine import (
     Transition,
     Window,
 )
-from interlock.store import Store, micros, span, tables
+from interlock.store import Store, micros, tables
 from interlock.testing import Trial
 from tests.support.counting import counted
 from tests.support.machines import ANN, THE_SYSTEM, by_hand, do, last_row, pass_time, picture, trial_of

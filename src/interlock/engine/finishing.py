@@ -71,13 +71,21 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[bool]:
 
 
 def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
-    to_read = []
+    to_read, to_lock = [], []
     for result in results:
-        stored = result.claim.stored if result.as_claimed and _is_independent(unit, result.claim) else None
-        if stored is None:
-            to_read.append(result.claim.id)
-        elif result.claim.id not in unit.known:
-            unit.assume(stored, result.claim.large_data_text)
+        claim, stored = result.claim, result.claim.stored
+        without_data = claim.row[DATA] is None and claim.large_data_text is None
+        if not result.as_claimed or stored is None or without_data:
+            to_read.append(claim.id)
+            continue
+        # The row is not read again, which saves 25 µs; the update proves it. So followers lock other rows before it: if
+        # somebody changes it at that moment, two transactions may wait for each other, as any two moves with followers.
+        if claim.id not in unit.known:
+            unit.assume(stored, claim.large_data_text)
+        if claim.machine.has_windows:
+            to_lock.append(claim.id)
+    if to_lock:  # instances are locked before keys of limits
+        unit.lock_rows([*to_lock, *to_read])
     unit.lock_many(to_read)
     limits.lock_windows(unit, filter(None, map(partial(_takes, unit), results)))
     return [_apply(unit, result) for result in results]
@@ -86,17 +94,6 @@ def _one_by_one(unit: Unit, results: Sequence[Result]) -> list[bool]:
 def read_first(results: Sequence[Result]) -> list[Result]:
     """The same results, to be applied after reading the instances."""
     return [Result(result.claim, result.outcome, as_claimed=False) for result in results]
-
-
-def _is_independent(unit: Unit, claim: Claim) -> bool:
-    """Whether no limit is to be locked after it. Then the row is not read again; the update proves it.
-
-    Followers then lock other rows before this one. If somebody changes the claimed instance at the same moment, two
-    transactions may wait for each other, as any two moves with followers may: the store runs one of them again.
-    """
-    if claim.machine.has_windows and not unit.core.store.one_writer:
-        return False
-    return claim.row[DATA] is not None or claim.large_data_text is not None
 
 
 def _takes(unit: Unit, result: Result) -> tuple[Instance, Machine, list[str]] | None:

@@ -22,7 +22,7 @@ from interlock.machine import Actor, By, Machine
 from interlock.machine.transitions import OUTSIDE, PEOPLE, ROLES
 from interlock.store import Micros, moment
 from interlock.store.prepared import Prepared
-from interlock.store.sql import one_of
+from interlock.store.sql import OPEN_REVIEWS, one_of
 from interlock.store.tables import review as R
 
 _OPEN = Prepared(
@@ -30,17 +30,6 @@ _OPEN = Prepared(
     .where(R.c.instance_id == sa.bindparam("instance_id", type_=sa.Uuid), R.c.status == sa.literal_column("'open'"))
     .order_by(R.c.id)
 )
-
-
-def _open_of_many(dialect: str) -> sa.TextualSelect:
-    columns = R.c.instance_id, R.c.id, R.c.state, R.c.role, R.c.decisions, R.c.claimed_by, R.c.claimed_until
-    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
-    names = ", ".join(column.name for column in columns)
-    text = f"SELECT {names} FROM review WHERE instance_id {which} AND status = 'open' ORDER BY id"
-    return sa.text(text).columns(*columns)
-
-
-_OPEN_OF_MANY = Prepared(_open_of_many)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +78,7 @@ def read_together(unit: Unit, ids: Iterable[UUID]) -> None:
     found: dict[UUID, list[tuple[Any, ...]]] = {one: [] for one in ids}
     if found:
         given = one_of(unit.conn, [one.hex for one in found])
-        for instance_id, *row in _OPEN_OF_MANY.rows(unit.conn, ids=given):
+        for instance_id, *row in OPEN_REVIEWS.rows(unit.conn, ids=given):
             found[instance_id].append(tuple(row))
     unit.open_reviews = found
 

@@ -35,6 +35,7 @@ from interlock.store.sql import (
     LEASE_INSTANCES,
     LOCK_FREE_INSTANCES,
     LOCK_INSTANCES,
+    LOCK_ROWS,
     REMOVE_BATCHES,
     among,
     ids_of,
@@ -193,6 +194,11 @@ class Unit:
             given = one_of(self._conn, [found.hex for found in sorted(wanted)])
             self._remember(LOCK_INSTANCES.rows(self._conn, ids=given))
         return self.known
+
+    def lock_rows(self, ids: Iterable[UUID]) -> None:
+        """Lock instances in the order of their ids without reading them. SQLite has one writer and needs no lock."""
+        if not self.core.store.one_writer:
+            LOCK_ROWS.rows(self._conn, ids=one_of(self._conn, [wanted.hex for wanted in ids]))
 
     def lock_free(self, ids: Iterable[UUID]) -> list[Instance]:
         """Those of the instances that exist and that nobody else has locked, locked until the commit."""

@@ -128,6 +128,15 @@ def _large_data_of(dialect: str) -> Any:
     return sa.text(text).columns(D.c.instance_id, D.c.data)
 
 
+def _open_reviews(dialect: str) -> Any:
+    R = t.review
+    columns = R.c.instance_id, R.c.id, R.c.state, R.c.role, R.c.decisions, R.c.claimed_by, R.c.claimed_until
+    which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
+    names = ", ".join(column.name for column in columns)
+    text = f"SELECT {names} FROM review WHERE instance_id {which} AND status = 'open' ORDER BY id"
+    return sa.text(text).columns(*columns)
+
+
 def _lease_instances(dialect: str) -> Any:
     which = "= ANY(CAST(:ids AS uuid[]))" if dialect == "postgresql" else "IN (SELECT value FROM json_each(:ids))"
     return sa.text(
@@ -210,8 +219,17 @@ LOCK_INSTANCES = Prepared(_lock_instances)
 """The instances with these `ids` (`one_of`), locked in the order of their ids."""
 LOCK_FREE_INSTANCES = Prepared(partial(_lock_instances, others=" SKIP LOCKED"))
 """The same without those that others have locked."""
+LOCK_ROWS = Prepared(
+    sa.text(
+        "SELECT count(*) FROM "
+        "(SELECT 1 FROM instance WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE) AS locked"
+    ).columns(sa.Column("count", sa.BigInteger))
+)
+"""Lock the instances with these `ids` (`one_of`) in the order of their ids. For PostgreSQL."""
 LARGE_DATA_OF = Prepared(_large_data_of)
 """The data that is not in the row, of the instances with these `ids` (`one_of`)."""
+OPEN_REVIEWS = Prepared(_open_reviews)
+"""The open reviews of the instances with these `ids` (`one_of`): whose, and who may decide them."""
 LEASE_INSTANCES = Prepared(_lease_instances)
 """Lease the instances with these `ids` (`ids_of`) to `worker` until `until`."""
 LEASE_IN_PLACE = Prepared(_lease_in_place)

@@ -280,7 +280,8 @@ class Model(Life):
 
     def forgettable(self, effect: Row) -> bool:
         open_ = effect["status"] in {"sent", "unknown"} and not effect["asked"]
-        return open_ and bool(effect["sent_at"] <= self.now - MINUTE)
+        sent_at = effect["sent_at"]  # None if it became unknown without being sent
+        return open_ and sent_at is not None and bool(sent_at <= self.now - MINUTE)
 
     def comes_back(self, it: Row, step: str) -> bool:
         """Whether the step runs again by itself, and meets there what it has sent."""
