@@ -155,7 +155,8 @@ class Pages:
         return Counter(path for path in self.site.paths() if "jobs.json" in path)
 
 
-@pytest.mark.parametrize("after", [9, 16, 30])
+@pytest.mark.soak("postgresql")
+@pytest.mark.parametrize("after", [9, 30])
 def test_a_crawl_whose_workers_die_again_and_again_goes_on_where_it_was(
     trial: Trial, site: Site, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_crawl_whose_workers_die_again_and_again_goes_on_where_it_was(
     assert trial.engine.verify().problems == ()
 
 
+@pytest.mark.soak("postgresql")
 def test_a_crawl_that_always_loses_its_worker_at_the_same_place_is_poison_and_the_source_is_soon_crawled_again(
     trial: Trial, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,11 +303,11 @@ def test_workers_killed_at_random_while_a_crawl_of_a_thousand_runs(world: World,
                     engine.write(lambda unit: sources.enable(unit, found[0].id))
         item = engine.write(lambda unit: intake.crawl(unit, HERE, found[0].id, ME)).item
         kills = 0
-        while engine.get(item.id).finished_at is None or kills < 12:
+        while engine.get(item.id).finished_at is None or kills < 8:
             orders = Orders(url, world.host, chance.randrange(5, 150))
             process = PROCESSES.Process(target=victim, args=(orders,), daemon=True)
             process.start()
-            process.join(30)
+            process.join(12)
             process.kill()
             process.join(10)
             assert process.exitcode == -signal.SIGKILL
