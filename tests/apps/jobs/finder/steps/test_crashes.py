@@ -29,7 +29,7 @@ from interlock.machine import Registry
 from interlock.store import failpoints
 from interlock.testing import Trial, VirtualClock
 from interlock.worker import Worker
-from tests.apps.jobs.finder.fetching.site import Asked, Site, answer
+from tests.apps.jobs.finder.fetching.site import Site, SiteRequest, answer
 from tests.support.forking import PROCESSES
 from tests.support.killing import die_after, die_at
 from tests.support.waiting import eventually
@@ -134,7 +134,7 @@ class Pages:
     def url(self) -> str:
         return self.site.url(self.name)
 
-    def _page(self, asked: Asked) -> Sequence[object]:
+    def _page(self, asked: SiteRequest) -> Sequence[object]:
         self.clock.advance(timedelta(seconds=1))
         number = int(asked.path.partition("page=")[2] or 1)
         items = [
