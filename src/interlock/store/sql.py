@@ -17,7 +17,6 @@ from sqlalchemy.dialects import postgresql
 
 from interlock.store import tables as t
 from interlock.store.arrays import array
-from interlock.store.binary_arrays import binary_array
 from interlock.store.prepared import Prepared
 
 ARRAYS: dict[type, Any] = {kind: postgresql.ARRAY(kind) for kind in (sa.Text, sa.Uuid, sa.BigInteger)}
@@ -68,7 +67,11 @@ def one_of(conn: sa.Connection, values: Sequence[str]) -> Any:
 
 def ids_of(conn: sa.Connection, ids: Sequence[UUID]) -> Any:
     """Ids as one value, for the statements below. PostgreSQL gets them in its binary format."""
-    return binary_array(ids) if conn.dialect.name == "postgresql" else one_of(conn, [one.hex for one in ids])
+    if conn.dialect.name != "postgresql":
+        return one_of(conn, [one.hex for one in ids])
+    from interlock.store.binary_arrays import binary_array  # needs the driver, which is an extra
+
+    return binary_array(ids)
 
 
 def is_claimed() -> sa.ColumnElement[bool]:

@@ -278,11 +278,12 @@ class SqliteStore(Store):
         nulls, more = _split(same)
         statement = _update(table, tuple(columns), tuple(guards), tuple(more), nulls)
         given = plain(table, (*columns, *guards), rows, tuple(more.values()))
-        done = self._raw(conn).executemany(statement, given)
-        if done.rowcount != len(rows) and guards:
-            raise RowChanged(f"{len(rows) - done.rowcount} of {len(rows)} rows of {table.name} were changed meanwhile")
-        if done.rowcount != len(rows):
-            raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done.rowcount} were there")
+        # Without its cursor, which an error would keep: a statement in use keeps the file open after the store is closed.
+        done = self._raw(conn).executemany(statement, given).rowcount
+        if done != len(rows) and guards:
+            raise RowChanged(f"{len(rows) - done} of {len(rows)} rows of {table.name} were changed meanwhile")
+        if done != len(rows):
+            raise StoreError(f"{len(rows)} rows of {table.name} were to be updated, {done} were there")
 
     @staticmethod
     def _raw(conn: sa.Connection) -> sqlite3.Connection:

@@ -85,10 +85,18 @@ def _coming(
     found = [
         (deadline, row)
         for row in conn.execute(query.order_by(R.c.instance_id.desc()).limit(MOST))
-        for deadline in deadlines(date.fromisoformat(row.ends), row.notice, row.renewal, row.basis, today)
+        for deadline in _deadlines_of(row, today)
         if deadline.day >= since and (until is None or deadline.day <= until)
     ]
     return sorted(found, key=lambda one: (one[0].day, one[1].instance_id))
+
+
+def _deadlines_of(row: Any, today: date) -> Sequence[Deadline]:
+    """The deadlines of a record; none if it cannot be read, so that it harms no other."""
+    try:
+        return deadlines(date.fromisoformat(row.ends), row.notice, row.renewal, row.basis, today)
+    except (ValueError, TypeError, OverflowError):
+        return ()
 
 
 def as_file(found: Sequence[Event], *, address: str, name: str, remind_before: Sequence[int] = ()) -> str:
