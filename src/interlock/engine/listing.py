@@ -212,7 +212,9 @@ def _scan_end(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: 
     and the next one.
     """
     # No index has the instances of the first workspace, so also a search there would read all those of the others.
-    seen = _without_workspace(conn, where) or (where if where.searches else None)
+    seen = _without_workspace(conn, where)
+    if where.searches:
+        seen = where if seen is None else replace(seen, machine=where.machine)
     if seen is None:
         return None
     query = sa.select(I.c.id).where(*seen.indexed()).order_by(_order(oldest)).offset(MAX_SCANNED - 1).limit(2)
