@@ -13,7 +13,22 @@ import sqlalchemy as sa
 from interlock.engine import NotFound, leases
 from interlock.engine import application as app
 from interlock.engine.application import Unit
-from interlock.machine import FINAL, USER, WAITING, Actor, Machine, Review, Spawn, State, Transition
+from interlock.machine import (
+    FAILED,
+    FINAL,
+    OWNER,
+    SYSTEM,
+    USER,
+    WAITING,
+    Actor,
+    Failures,
+    Machine,
+    Review,
+    Rule,
+    Spawn,
+    State,
+    Transition,
+)
 from interlock.store import Store, span
 from interlock.testing import Trial, broken_laws
 
@@ -171,7 +186,8 @@ def test_instances_of_several_states_come_in_one_order_and_in_pages(trial: Trial
     for one in all_of_them[::2]:
         trial.engine.fire(one, "send", actor=ANN)
     made(trial, workspace="elsewhere")
-    read, mine = trial.engine.read, {"workspace": "default", "states": ["sent", "packed"]}
+    read = trial.engine.read
+    mine: dict[str, Any] = {"workspace": "default", "states": ["sent", "packed"]}
     newest = read(lambda conn: app.instances(conn, "parcel", newest_first=True, limit=4, **mine))
     assert ids(newest) == all_of_them[:1:-1]
     rest = read(lambda conn: app.instances(conn, "parcel", newest_first=True, after=newest[-1].id, limit=4, **mine))
@@ -186,10 +202,34 @@ def test_only_unfinished_instances_that_wait_long_are_stuck(trial: Trial) -> Non
     made(trial)
     label_id = trial.create("label")
     trial.clock.advance(timedelta(minutes=30))
-    machines = ["parcel", "label"]
+    machines = [parcel, label]
     read = trial.engine.read
     assert ids(read(lambda conn: app.stuck(conn, machines, trial.engine.clock.now(), HOUR))) == [old]
     found = read(lambda conn: app.stuck(conn, machines, trial.engine.clock.now(), HOUR / 4))
     assert ids(found)[0] == old
     assert set(ids(found)) >= {old, label_id}
     assert sent not in ids(found)
+
+
+def test_one_that_gave_up_hides_nobody_that_is_stuck_in_the_same_state(store: Store) -> None:
+    stone = Machine(
+        "stone",
+        initial="lying",
+        states=[State("lying", WAITING, waits_for="a push"), State("broken", FAILED), State("gone", FINAL)],
+        transitions=[
+            Transition("lying", "broken", on="break", by=USER),
+            Transition("broken", "lying", on="retry", by=(SYSTEM, USER)),
+            Transition(("lying", "broken"), "gone", on="remove", by=USER),
+        ],
+        failures=Failures(state="broken", retry="retry", otherwise=Rule((Exception,), retries=3)),
+    )
+    with Trial([stone], store=store) as trial:
+        given_up, stuck = trial.create("stone", workspace="theirs"), trial.create("stone")
+        trial.engine.force(given_up, "broken", actor=Actor(OWNER, "ann"), reason="it is dust")
+        assert trial.get(given_up).finished_at is not None
+        trial.engine.fire(stuck, "break", actor=ANN)
+        trial.clock.advance(HOUR * 30)
+        now = trial.clock.now()
+        found = trial.engine.read(lambda conn: app.stuck(conn, [stone], now, HOUR * 24, workspace="default"))
+        assert ids(found) == [stuck]
+        assert broken_laws(trial.engine) == []

@@ -279,7 +279,8 @@ def test_limits_need_the_long_way_only_where_a_transition_takes_them(store: Stor
             assert _is_plain(trial, result) is plain
             assert trial.engine.finish([result]) == [True]
             assert trial.state(it) == "end"
-        used = trial.engine.read(lambda conn: limits.usage(conn, trial.engine.registry, trial.clock.now()))
+        machines, now = (taken, not_taken), trial.clock.now()
+        used = trial.engine.read(lambda conn: limits.usage(conn, machines, now))
         assert [(one.key, one.kind) for one in used] == [("hourly/all", "window")]
 
 

@@ -139,6 +139,30 @@ def test_the_first_workspace_is_looked_for_among_so_many_rows(trial: Trial, monk
     assert trial.engine.count(Where(workspace="red")) == Count(7, True)
 
 
+def test_a_search_in_the_first_workspace_reads_no_more_rows_of_others(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MAX_SCANNED", 5)
+    mine = trial.create("press", {"paper": "laid"})
+    for _ in range(12):
+        trial.create("press", workspace="red")
+    for where in (
+        Where(workspace="default", text="laid"),
+        Where(workspace="default", finished=False),
+        Where(workspaces=frozenset({"default"}), state="printing"),
+    ):
+        assert trial.engine.count(where) == Count(0, False), "the newest five are of others"
+        seen: list[UUID] = []
+        after = None
+        for _ in range(9):
+            page = trial.engine.page(where, after=after)
+            seen += [instance.id for instance in page.instances]
+            if (after := page.next) is None:
+                break
+        assert after is None
+        assert seen == [mine]
+
+
 def test_text_is_found_in_keys_labels_and_data_also_in_data_that_lies_beside(trial: Trial) -> None:
     keyed = trial.create("press", key="order-77%")
     labelled = trial.create("press", labels={"colour": "77% red"})

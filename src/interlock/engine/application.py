@@ -37,7 +37,7 @@ from interlock.engine.lineage import RefusedSpawn, refused_spawns, spawn
 from interlock.engine.moves import send
 from interlock.engine.retention.erasing import erase
 from interlock.engine.unit import SYSTEM_ACTOR, Unit, load
-from interlock.machine import Actor, Machine, Message, Patch, Review
+from interlock.machine import Actor, Kind, Machine, Message, Patch, Review
 from interlock.store import Micros
 from interlock.store.prepared import Prepared
 from interlock.store.tables import instance as I
@@ -170,7 +170,7 @@ def instances(
 
 def stuck(
     conn: sa.Connection,
-    machines: Iterable[str],
+    machines: Iterable[Machine],
     now: Micros,
     longer_than: timedelta,
     *,
@@ -185,24 +185,25 @@ def stuck(
     for machine in machines:
         for state in _unfinished_states(conn, machine):
             where = listing.Where(
-                machine=machine, state=state, workspace=workspace, finished=False, in_state_for=longer_than
+                machine=machine.name, state=state, workspace=workspace, finished=False, in_state_for=longer_than
             )
             found += listing.page(conn, where, now, limit=limit, oldest=True).instances
     return sorted(found, key=lambda one: (one.entered_at, one.id))[:limit]
 
 
-def _unfinished_states(conn: sa.Connection, machine: str) -> list[str]:
-    """States in which instances of the machine go on, as its oldest instance there shows; found one after another."""
+def _unfinished_states(conn: sa.Connection, machine: Machine) -> list[str]:
+    """States that have instances and are not final, found one after another. Who failed may have given up or go on."""
     names: list[str] = []
     last = ""
     while True:
-        here = sa.select(I.c.state, I.c.finished_at).where(I.c.machine == machine, I.c.state > last)
-        row = conn.execute(here.order_by(I.c.state, I.c.id).limit(1)).first()
-        if row is None:
+        here = sa.select(I.c.state).where(I.c.machine == machine.name, I.c.state > last)
+        found: str | None = conn.execute(here.order_by(I.c.state).limit(1)).scalar()
+        if found is None:
             return names
-        last = row.state
-        if row.finished_at is None:
-            names.append(last)
+        last = found
+        declared = machine.states.get(found)  # other versions may have other states
+        if declared is None or declared.kind is not Kind.FINAL:
+            names.append(found)
 
 
 def allowed(unit: Unit, instance: Instance, actor: Actor) -> list[Allowed]:

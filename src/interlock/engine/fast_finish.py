@@ -107,7 +107,7 @@ def finish(unit: Unit, results: Sequence[Result]) -> list[int]:
         past.append((instance, seq, new, max(now - entered, 0) or None, claim.waited))
     unit.recorded = unit.recorded or len(others) < len(results)
     for moved in unit.fast_moves.values():
-        moved.rows.sort(key=_number)  # every writer locks in the order of ids
+        moved.rows.sort(key=_number)  # every writer locks in the order of ids; see also `Unit.flush`
     return others
 
 

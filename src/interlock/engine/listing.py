@@ -211,7 +211,10 @@ def _scan_end(conn: sa.Connection, where: Where, after: UUID | None, *, oldest: 
     It becomes the cursor of a page. The caller may not be allowed to see the last row, so it is an id between that row
     and the next one.
     """
-    seen = where if where.searches else _without_workspace(conn, where)
+    # No index has the instances of the first workspace, so also a search there would read all those of the others.
+    seen = _without_workspace(conn, where)
+    if where.searches:
+        seen = where if seen is None else replace(seen, machine=where.machine)
     if seen is None:
         return None
     query = sa.select(I.c.id).where(*seen.indexed()).order_by(_order(oldest)).offset(MAX_SCANNED - 1).limit(2)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import compress
+from itertools import compress, pairwise
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
@@ -361,7 +361,7 @@ class Unit:
             for one in unchanged:
                 one.loaded = row_of(one)
         with store.at_once(conn):
-            for moved in self.fast_moves.values():
+            for moved in self._in_order():
                 store.update_many(conn, t.instance, FAST_COLUMNS, moved.rows, GUARDS, same=moved.same)
             if self.finished_batches:
                 REMOVE_BATCHES.run(conn, ids=ids_of(conn, self.finished_batches))
@@ -387,6 +387,15 @@ class Unit:
                 self.ready.add(instance.queue)
         self.ready |= {i.queue for i in self.new if i.wake == "work"}
         self._reset()
+
+    def _in_order(self) -> list[FastMoves]:
+        """The fast moves in the order of their ids. If they overlap, their rows are locked in that order first."""
+        moves = sorted(self.fast_moves.values(), key=lambda moved: _number(moved.rows[0]))
+        overlap = any(_number(one.rows[-1]) > _number(following.rows[0]) for one, following in pairwise(moves))
+        if overlap and not self.core.store.one_writer:
+            ids = sorted([row[0] for moved in moves for row in moved.rows])
+            LOCK_ROWS.run(self._conn, ids=ids_of(self._conn, ids))
+        return moves
 
     def _reset(self) -> None:
         """Forget what was written, so that the unit can be used for more changes."""

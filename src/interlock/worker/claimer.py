@@ -117,9 +117,12 @@ class Claimer(Loop):
         return sum(running.takes_a_slot for running in self.running if running not in ended)
 
     def _finished_batches(self, batch: list[tuple[Running, Outcome]]) -> list[UUID]:
-        """The batches of claims in place of which this batch of results has the last ones."""
+        """The batches of claims in place of which this batch of results has the last ones.
+
+        A result that arrives after its claims were dropped is not the last: without the row nobody finds the others.
+        """
         ended = Counter([running.claim.batch for running, _ in batch if running.claim.batch is not None])
-        return [one for one, count in ended.items() if count >= self._in_batch[one]]
+        return [one for one, count in ended.items() if 0 < self._in_batch[one] <= count]
 
     def _commit(self, batch: list[tuple[Running, Outcome]], free: int) -> tuple[list[bool], list[Claim]]:
         results = [Result(running.claim, outcome, not running.port.wrote) for running, outcome in batch]
@@ -183,7 +186,8 @@ class Claimer(Loop):
             if good is None:
                 continue
             self.running.discard(running)
-            if (batch_id := running.claim.batch) is not None:
+            batch_id = running.claim.batch
+            if batch_id is not None and batch_id in self._in_batch:  # not if its claims were dropped
                 self._in_batch[batch_id] -= 1
                 if not self._in_batch[batch_id]:
                     del self._in_batch[batch_id]

@@ -34,9 +34,12 @@ class Watcher(Loop):
         self._check_event_loop()
         # Read before the claims: a handler started later cannot be missing there. Batches that were claimed since the
         # last round are left for the next one: most of their handlers will have ended by then.
-        fresh = self._engine.clock.now() - FRESH
-        running = [one for one in list(self._claimer.running) if one.claim.batch is None or one.claim.at <= fresh]
-        claimed = self._engine.read(lambda conn: workers.claimed_by(conn, self._me.id, fresh))
+        every = list(self._claimer.running)
+        now = self._engine.clock.now()
+        # A claim from later than now: the clock was set back, so it does not say which are young.
+        upto = None if any(one.claim.at > now for one in every) else now - FRESH
+        running = [one for one in every if one.claim.batch is None or upto is None or one.claim.at <= upto]
+        claimed = self._engine.read(lambda conn: workers.claimed_by(conn, self._me.id, upto))
         for one in running:
             if claimed.get(one.claim.id) != one.claim.fence and not one.port.cancelled():
                 one.cancel()

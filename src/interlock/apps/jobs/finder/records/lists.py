@@ -354,7 +354,7 @@ def today(conn: sa.Connection, workspace: str, now: Micros, *, limit: int = 10) 
     return Today(
         page(conn, workspace, wanted, now, limit=limit).rows,
         reviews.waiting(conn, open_reviews, limit=limit),
-        stuck(conn, MACHINES, now, STUCK_AFTER, workspace=workspace, limit=limit),
+        stuck(conn, (company, source, listing), now, STUCK_AFTER, workspace=workspace, limit=limit),
         in_trouble(conn, workspace, limit=limit),
         settled(conn, workspace),
         counts(conn, workspace),
