@@ -278,7 +278,7 @@ class SqliteStore(Store):
         nulls, more = _split(same)
         statement = _update(table, tuple(columns), tuple(guards), tuple(more), nulls)
         given = plain(table, (*columns, *guards), rows, tuple(more.values()))
-        # Without its cursor, which an error would keep: a statement in use keeps the file open when the store is closed.
+        # Without its cursor, which an error would keep: a statement in use keeps the file open after the store closed.
         done = self._raw(conn).executemany(statement, given).rowcount
         if done != len(rows) and guards:
             raise RowChanged(f"{len(rows) - done} of {len(rows)} rows of {table.name} were changed meanwhile")
