@@ -97,14 +97,16 @@ def _written(trial: Trial, results: list[Result], way: Callable[[Unit, list[Resu
         way(unit, results)
         rows = {i.id: dict(zip(COLUMNS, row_of(i), strict=True)) for i in unit.changed.values()}
         for moved in unit.fast_moves.values():
-            for values, past in zip(moved.rows, moved.past, strict=True):
+            for values in moved.rows:
                 claim = next(r.claim for r in results if r.claim.id == values[0])
                 assert claim.stored is not None
                 as_claimed = dict(zip(COLUMNS, claim.stored, strict=True))
                 assert values[len(FAST_COLUMNS) :] == tuple(as_claimed[name] for name in GUARDS)
                 rows[claim.id] = {**as_claimed, **moved.same, **dict(zip(FAST_COLUMNS, values, strict=False))}
-                written = {**moved.same_past, **dict(zip(FAST_HISTORY, past, strict=True))}
-                unit_history.append(tuple(written[name] for name in HISTORY))
+        for written in unit.fast_history.values():
+            for values in written.rows:
+                whole = {**written.same, **dict(zip(FAST_HISTORY, values, strict=True))}
+                unit_history.append(tuple(whole[name] for name in HISTORY))
         unit.flush()  # the database takes it, too
         got.append((rows, sorted(unit_history)))
         raise Enough

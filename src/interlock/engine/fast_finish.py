@@ -16,7 +16,7 @@ from interlock.engine.audit import chain
 from interlock.engine.claiming import Claim, worker_actor
 from interlock.engine.instance import COLUMNS
 from interlock.engine.moves import is_plain
-from interlock.engine.unit import FAST_COLUMNS, FastMoves, Unit, payload_text
+from interlock.engine.unit import FAST_COLUMNS, AlikeRows, Unit, payload_text
 from interlock.engine.values import text as text_
 from interlock.machine import WORKER, Edge, Go, KeyScope, Kind, Machine
 from interlock.store import Micros
@@ -146,8 +146,9 @@ def _group(
     }
     if wake:
         unit.ready.add(claim.queue)
-    moved = unit.fast_moves.setdefault((middle, wake, rests, reason, claimed, at, frees), FastMoves(same, [], past, []))
-    return Group(chain.tail(middle, at, digest), moved.rows, moved.past)
+    moved = unit.fast_moves.setdefault((edge.source, edge.to, wake, rests, frees, at), AlikeRows(same, []))
+    written = unit.fast_history.setdefault((middle, reason, claimed, at), AlikeRows(past, []))
+    return Group(chain.tail(middle, at, digest), moved.rows, written.rows)
 
 
 def _number(row: tuple[Any, ...]) -> int:

@@ -91,15 +91,12 @@ class LargeData(NamedTuple):
     removed: list[UUID]
 
 
-class FastMoves(NamedTuple):
-    """Moves that were made without loading instances, and that set the same values but for these columns."""
+class AlikeRows(NamedTuple):
+    """Rows of moves that were made without loading instances (see `fast_finish`), and what they have in common."""
 
     same: Mapping[str, Any]
     rows: list[tuple[Any, ...]]
-    """Of `FAST_COLUMNS` and `GUARDS`."""
-    same_past: Mapping[str, Any]
-    past: list[tuple[Any, ...]]
-    """Of `FAST_HISTORY`."""
+    """Of `FAST_COLUMNS` and `GUARDS`, or of `FAST_HISTORY`."""
 
 
 class Unit:
@@ -153,8 +150,8 @@ class Unit:
         """Batches of claims in place that have no unfinished claim any more."""
         self.needed_whole = 0
         """How many claims and results needed more than the ready row of their instance."""
-        self.fast_moves: dict[tuple[Any, ...], FastMoves] = {}
-        """Moves that were made without loading instances (see `fast_finish`), those together that are alike."""
+        self.fast_moves: dict[tuple[Any, ...], AlikeRows] = {}
+        self.fast_history: dict[tuple[Any, ...], AlikeRows] = {}
 
     @property
     def conn(self) -> sa.Connection:
@@ -373,8 +370,8 @@ class Unit:
                 store.update_many(conn, t.instance_data, LARGE_DATA_COLUMNS, rows)
             if self.new:
                 store.insert_many(conn, t.instance, COLUMNS, [row_of(i) for i in self.new])
-            for moved in self.fast_moves.values():
-                store.insert_many(conn, t.history, FAST_HISTORY, moved.past, same=moved.same_past)
+            for written in self.fast_history.values():
+                store.insert_many(conn, t.history, FAST_HISTORY, written.rows, same=written.same)
             if self.history:
                 store.insert_many(conn, t.history, HISTORY, self.history)
             typed = plain_rows.insert(store, conn, self.inserts)
@@ -388,18 +385,18 @@ class Unit:
         self.ready |= {i.queue for i in self.new if i.wake == "work"}
         self._reset()
 
-    def _in_order(self) -> list[FastMoves]:
+    def _in_order(self) -> list[AlikeRows]:
         """The fast moves in the order of their ids. If they overlap, their rows are locked in that order first."""
         moves = sorted(self.fast_moves.values(), key=lambda moved: _number(moved.rows[0]))
         overlap = any(_number(one.rows[-1]) > _number(following.rows[0]) for one, following in pairwise(moves))
         if overlap and not self.core.store.one_writer:
-            ids = sorted([row[0] for moved in moves for row in moved.rows])
-            LOCK_ROWS.run(self._conn, ids=ids_of(self._conn, ids))
+            ids = sorted([row[0].hex for moved in moves for row in moved.rows])
+            LOCK_ROWS.run(self._conn, ids=one_of(self._conn, ids))
         return moves
 
     def _reset(self) -> None:
         """Forget what was written, so that the unit can be used for more changes."""
-        self.known, self.changed, self.leased, self.fast_moves = {}, {}, {}, {}
+        self.known, self.changed, self.leased, self.fast_moves, self.fast_history = {}, {}, {}, {}, {}
         self.new, self.history, self.inserts, self.closed_reviews, self.freed_slots, self.undo_log = (
             [],
             [],
