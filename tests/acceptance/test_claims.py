@@ -69,6 +69,7 @@ def report(what: str, begun: float, **figures: object) -> None:
     print(f"{what}: {time.perf_counter() - begun:.1f} s", *(f"{name}={value}" for name, value in figures.items()))
 
 
+@pytest.mark.soak("postgresql")
 @BOTH
 def test_of_all_who_race_for_a_job_one_has_it_and_everybody_else_is_refused(shared: Cluster) -> None:
     cluster = shared

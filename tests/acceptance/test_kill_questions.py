@@ -78,6 +78,7 @@ def test_one_that_is_killed_at_a_point_of_its_own_commits(engine: Engine, url: s
     ends(engine, it, "allow", "user:ann", tmp_path)
 
 
+@pytest.mark.soak("postgresql-tick:before")
 @pytest.mark.parametrize("point", ["tick:before", "tick:after"])
 def test_one_that_is_killed_while_the_default_is_taken(engine: Engine, url: str, tmp_path: Path, point: str) -> None:
     it = engine.create("asking").id

@@ -163,7 +163,7 @@ def test_a_worker_killed_at_any_point_of_a_borrow_or_a_return_loses_and_doubles_
     kill_at_each([Orders(url, tmp_path, turn, point, times) for turn, (point, times) in enumerate(points)])
 
 
-@pytest.mark.soak("postgresql")
+@pytest.mark.soak
 def test_the_same_while_subscribers_are_notified(url: str, tmp_path: Path) -> None:
     with Receiver() as receiver:
         again = [(point, 2) for point in NOTIFYING if LONG and point.startswith(("subscriber", "note"))]

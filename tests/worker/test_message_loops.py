@@ -140,6 +140,7 @@ def test_two_that_work_at_a_bulk_action_do_each_item_once(engines: Opener) -> No
 # -- killed in the middle
 
 
+@pytest.mark.soak("postgresql")
 @SIDES
 def test_a_bulk_action_killed_in_the_middle_does_no_item_twice(
     engines: Opener, url: str, tmp_path: Path, side: str

@@ -59,6 +59,7 @@ def answered(live: LiveEngine, it: UUID, decision: str = "allow") -> None:
 KINDS = {"plain": plain, "awaited": awaited, "isolated": Work(plain, timedelta(minutes=1), memory_mb=512)}
 
 
+@pytest.mark.soak("postgresql-isolated", "postgresql-plain")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_answer_reaches_the_handler_past_its_time_limit(live_engine: Opener, kind: str) -> None:
     work = KINDS[kind]
