@@ -16,7 +16,7 @@ from uuid_utils.compat import uuid7
 from interlock.store.arrays import array
 
 PACKAGE = ""
-BATCH = 400
+BATCH = 1000
 SETTINGS = f"batch {BATCH}, one connection a process, no handler, nothing but the writes"
 FINISHED = "SELECT count(*) FROM raw_instance WHERE state = 'done'"
 FAR = 1 << 60
